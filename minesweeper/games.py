@@ -1,0 +1,222 @@
+"""Games: many games of one mode at once, as arrays with a leading game axis N."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from minesweeper.board import HIDDEN, MINE, count_neighbours, lay_mines, open_cells, random_key
+from minesweeper.kernels import kernel
+from minesweeper.mode import Mode
+
+PLAYING, WON, LOST = 0, 1, 2
+_CLEAR_RADIUS = {"any": -1, "safe": 0, "zero": 1}
+_BOARDS = 0  # the move number that `random_key` gets for laying mines; players' choices use 1, 2, ...
+
+
+class Games:
+    """`num_games` games of one mode, each in its own slot.
+
+    The mines of a game are laid at its first reveal. A board depends on (seed, game index, mode, first cell) alone.
+    Slot i plays the games `first_index + i`, then, each time it is restarted, the one `num_games` further.
+
+    Attributes (read them, don't write them; N games, R rows, C cols):
+        views: int8 [N, R, C], what the players see: `HIDDEN` (-2) or the count 0..8; once a game is over every mine
+            shows as `MINE` (-1).
+        status: int8 [N]: `PLAYING` (0), `WON` (1) or `LOST` (2).
+        moves: int32 [N], reveals made, as a player's clicks (an opening is one).
+        mines: bool [N, R, C], the hidden truth; all False before the first reveal.
+        index: int64 [N], the game index of each slot.
+
+    Raises:
+        ValueError: `num_games`, `seed` or `first_index` is not an integer in its range.
+    """
+
+    def __init__(self, mode: Mode, num_games: int, seed: int = 0, first_index: int = 0) -> None:
+        self.mode = mode
+        self.num_games = _checked_integer("num_games", num_games, 1, 2**31 - 1)
+        self.seed = _checked_integer("seed", seed, 0, 2**64 - 1)
+        first_index = _checked_integer("first_index", first_index, 0, 2**62)
+        shape = (self.num_games, mode.rows, mode.cols)
+        self.views = np.full(shape, HIDDEN, np.int8)
+        self.mines = np.zeros(shape, np.bool_)
+        self.status = np.zeros(num_games, np.int8)
+        self.moves = np.zeros(num_games, np.int32)
+        self.index = first_index + np.arange(num_games, dtype=np.int64)
+        self._counts = np.zeros(shape, np.int8)
+        self._is_laid = np.zeros(num_games, np.bool_)
+        self._safe_left = np.full(num_games, mode.cells - mode.mines, np.int32)
+
+    def reveal(self, rows: ArrayLike, cols: ArrayLike) -> None:
+        """Reveals one cell of each game. A revealed cell or a finished game changes nothing and costs no move.
+
+        Args:
+            rows, cols: integers [N], or one integer for all games.
+
+        Raises:
+            ValueError: not integers, not one per game, outside the board, or (first_click "zero") a first cell whose
+                neighbourhood leaves too little room for the mines. Nothing has changed then.
+        """
+        rows = self._checked_cells("row", rows, self.mode.rows)
+        cols = self._checked_cells("col", cols, self.mode.cols)
+        self._check_room(rows, cols)
+        _reveal_each(*self._arrays(), rows, cols, *self._rules())
+
+    def reveal_mask(self, mask: ArrayLike) -> None:
+        """Reveals the marked cells of each game as single moves in row order, until the game is over.
+
+        A cell that an earlier one has opened already costs no move.
+
+        Args:
+            mask: bool [N, R, C]; a game may have none.
+
+        Raises:
+            ValueError: not bool, another shape, or no room as in `reveal`. Nothing has changed then.
+        """
+        mask = np.asarray(mask)
+        if mask.dtype != np.bool_ or mask.shape != self.views.shape:
+            raise ValueError(f"mask must be bool {list(self.views.shape)}, got {mask.dtype} {list(mask.shape)}")
+        flat_mask = mask.reshape(self.num_games, -1)
+        first_cells = flat_mask.argmax(axis=1)
+        self._check_room(*np.divmod(first_cells, self.mode.cols), chosen=flat_mask.any(axis=1))
+        _reveal_masked(*self._arrays(), np.ascontiguousarray(mask), *self._rules())
+
+    def restart(self, which: ArrayLike) -> None:
+        """Starts the next game in the given slots.
+
+        Args:
+            which: bool [N] (True: restart) or integers, the slots' numbers.
+
+        Raises:
+            ValueError: neither of the two, or a slot outside 0..N-1.
+        """
+        which = np.asarray(which)
+        if which.size == 0:
+            which = np.zeros(0, np.int64)
+        if which.dtype == np.bool_:
+            if which.shape != (self.num_games,):
+                raise ValueError(f"a bool `which` must have shape [{self.num_games}], got {list(which.shape)}")
+            slots = np.flatnonzero(which)
+        else:
+            slots = np.unique(_integers("slots", which, self.num_games))
+        self.views[slots] = HIDDEN
+        self.mines[slots] = False
+        self.status[slots] = PLAYING
+        self.moves[slots] = 0
+        self.index[slots] += self.num_games
+        self._is_laid[slots] = False
+        self._safe_left[slots] = self.mode.cells - self.mode.mines
+
+    def state_dict(self) -> dict[str, NDArray]:
+        """Copies of the arrays that `load_state_dict` needs to go on exactly from here."""
+        return {name: getattr(self, name).copy() for name in self._STATE}
+
+    def load_state_dict(self, state: Mapping[str, NDArray]) -> None:
+        """Goes back to a state that `state_dict` of games of the same mode and number returned.
+
+        Raises:
+            ValueError: an array is missing or has another shape.
+        """
+        for name in self._STATE:
+            shape = getattr(self, name).shape
+            if name not in state or np.shape(state[name]) != shape:
+                raise ValueError(f"state of the games: {name} must have shape {list(shape)}")
+        for name in self._STATE:
+            getattr(self, name)[:] = state[name]
+
+    _STATE = ("views", "mines", "status", "moves", "index", "_counts", "_is_laid", "_safe_left")
+
+    def _arrays(self) -> tuple[NDArray, ...]:
+        return tuple(getattr(self, name) for name in self._STATE)
+
+    def _rules(self) -> tuple:
+        mode = self.mode
+        return np.uint64(self.seed), mode.mines, _CLEAR_RADIUS[mode.first_click], mode.openings
+
+    def _checked_cells(self, name: str, cells: ArrayLike, limit: int) -> NDArray[np.int64]:
+        cells = _integers(f"{name}s", np.asarray(cells), limit)
+        if cells.shape not in ((), (self.num_games,)):
+            raise ValueError(f"{name}s must have shape [{self.num_games}], got {list(cells.shape)}")
+        return np.ascontiguousarray(np.broadcast_to(cells, self.num_games))
+
+    def _check_room(self, rows: NDArray, cols: NDArray, chosen: NDArray | bool = True) -> None:
+        mode = self.mode
+        if mode.first_click != "zero" or mode.mines <= mode.cells - min(3, mode.rows) * min(3, mode.cols):
+            return
+        for game in np.flatnonzero(~self._is_laid & (self.status == PLAYING) & chosen):
+            limit = mode.max_mines(int(rows[game]), int(cols[game]))
+            if mode.mines > limit:
+                raise ValueError(
+                    f"game {game}: mines must be at most {limit} for a first reveal at ({rows[game]}, {cols[game]}) "
+                    f"with first_click=zero on {mode.rows}x{mode.cols}, got {mode.mines}"
+                )
+
+
+def _checked_integer(name: str, value: int, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ValueError(f"{name} must be an integer from {low} to {high}, got {value!r}")
+    return int(value)
+
+
+def _integers(name: str, values: NDArray, limit: int) -> NDArray[np.int64]:
+    """`values` as int64, each checked to be in 0..limit-1."""
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers, got {values.dtype}")
+    outside = (values < 0) | (values >= limit)
+    if outside.any():
+        raise ValueError(f"{name} must be 0 to {limit - 1}, got {values[outside].flat[0]}")
+    return values.astype(np.int64)
+
+
+@kernel
+def _reveal_one(
+    views, mines, status, moves, index, counts, is_laid, safe_left, game, row, col, seed, num_mines, radius, cascade, stack
+):  # fmt: skip
+    """One move in one game; see `Games` for the arrays."""
+    view = views[game]
+    if not is_laid[game]:
+        key = random_key(seed, index[game], _BOARDS)
+        lay_mines(mines[game], num_mines, row, col, radius, key)
+        count_neighbours(mines[game], counts[game])
+        is_laid[game] = True
+    moves[game] += 1
+    if mines[game, row, col]:
+        status[game] = LOST
+    else:
+        safe_left[game] -= open_cells(view, counts[game], row, col, cascade, stack)
+        if safe_left[game] == 0:
+            status[game] = WON
+    if status[game] != PLAYING:
+        for r in range(view.shape[0]):
+            for c in range(view.shape[1]):
+                if mines[game, r, c]:
+                    view[r, c] = MINE
+
+
+@kernel
+def _reveal_each(
+    views, mines, status, moves, index, counts, is_laid, safe_left, rows, cols, seed, num_mines, radius, cascade
+):  # fmt: skip
+    stack = np.empty(views.shape[1] * views.shape[2], np.int32)
+    for game in range(views.shape[0]):
+        row, col = rows[game], cols[game]
+        if status[game] == PLAYING and views[game, row, col] == HIDDEN:
+            _reveal_one(
+                views, mines, status, moves, index, counts, is_laid, safe_left,
+                game, row, col, seed, num_mines, radius, cascade, stack
+            )  # fmt: skip
+
+
+@kernel
+def _reveal_masked(
+    views, mines, status, moves, index, counts, is_laid, safe_left, mask, seed, num_mines, radius, cascade
+):  # fmt: skip
+    stack = np.empty(views.shape[1] * views.shape[2], np.int32)
+    for game in range(views.shape[0]):
+        for row in range(views.shape[1]):
+            for col in range(views.shape[2]):
+                if mask[game, row, col] and status[game] == PLAYING and views[game, row, col] == HIDDEN:
+                    _reveal_one(
+                        views, mines, status, moves, index, counts, is_laid, safe_left,
+                        game, row, col, seed, num_mines, radius, cascade, stack
+                    )  # fmt: skip
