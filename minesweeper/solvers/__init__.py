@@ -1,0 +1,28 @@
+"""All solvers by name. A new one is one file here and one line in `_CLASSES`."""
+
+import inspect
+
+from minesweeper.solvers.base import Solver
+from minesweeper.solvers.exact import ExactSolver
+from minesweeper.solvers.random_cell import RandomCellSolver
+
+_CLASSES: tuple[type[Solver], ...] = (ExactSolver, RandomCellSolver)
+SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in _CLASSES}
+
+
+def make_solver(name: str, **settings: object) -> Solver:
+    """The solver of this name with these settings.
+
+    Raises:
+        ValueError: no such solver, or a setting that it does not have or does not allow.
+    """
+    if name not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {name!r}")
+    allowed = list(inspect.signature(SOLVERS[name]).parameters)
+    for key in settings:
+        if key not in allowed:
+            raise ValueError(f"solver {name} has no setting {key!r}; it has {', '.join(allowed)}")
+    return SOLVERS[name](**settings)
+
+
+__all__ = ["SOLVERS", "Solver", "make_solver"]

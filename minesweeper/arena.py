@@ -1,0 +1,169 @@
+"""Plays a fixed list of boards with one solver, each board exactly once, and keeps a record per game."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minesweeper.board import draw, random_key
+from minesweeper.games import PLAYING, WON, Games
+from minesweeper.kernels import kernel
+from minesweeper.mode import Mode
+from minesweeper.solvers.base import Solver
+
+FIRST_CELLS = ("random", "corner", "centre", "solver")
+_FIRST_CELL = -1  # the move number of `random_key` for a random first cell; the solver's choices have 1, 2, ...
+_FIELDS = [("won", "?"), ("guess_free", "?"), ("guesses", "i4"), ("moves", "i4"), ("seconds", "f8")]
+
+
+def play_games(
+    solver: Solver,
+    mode: Mode,
+    num_games: int,
+    seed: int = 0,
+    first_cell: str | Sequence[int] = "random",
+    batch: int = 1024,
+    judge: Solver | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> np.recarray:
+    """Plays the games 0..num_games-1 of `seed`; the result does not depend on `batch` for a deterministic solver.
+
+    Args:
+        first_cell: where the first move goes: "corner" (0, 0), "centre", "random" (by seed and game index), a
+            (row, col), or "solver": its own choice.
+        batch: games played side by side.
+        judge: a solver that proves; then `judged_guess_free` says whether each move opened only cells that it proves
+            safe. Its time is not counted.
+        progress: called with the number of games just finished.
+
+    Returns:
+        Record array [num_games]: `won`; `guess_free`, won without one guess; `guesses`, moves that were guesses by the
+        solver's own threshold (a first cell that the mode promises to be safe is none); `moves`, cells clicked;
+        `seconds`, time the solver took to choose, in a batch shared evenly among the games still going;
+        and `judged_guess_free` if there is a judge.
+
+    Raises:
+        ValueError: a bad setting, or a solver that chooses no hidden cell.
+    """
+    if isinstance(num_games, bool) or not isinstance(num_games, (int, np.integer)) or num_games < 1:
+        raise ValueError(f"num_games must be an integer of at least 1, got {num_games!r}")
+    if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
+        raise ValueError(f"batch must be an integer of at least 1, got {batch!r}")
+    check_first_cell(first_cell, mode)
+    fields = [*_FIELDS, ("judged_guess_free", "?")] if judge else _FIELDS
+    records = np.recarray(num_games, dtype=fields)
+    for start in range(0, num_games, batch):
+        games = Games(mode, min(batch, num_games - start), seed, first_index=start)
+        records[start : start + games.num_games] = _play(solver, games, first_cell, judge, progress, fields)
+    return records
+
+
+def check_first_cell(first_cell: str | Sequence[int], mode: Mode) -> None:
+    """ValueError unless `first_cell` is one of the names or a cell of the mode."""
+    if isinstance(first_cell, str):
+        if first_cell not in FIRST_CELLS:
+            raise ValueError(f"first_cell must be one of {', '.join(FIRST_CELLS)} or [row, col], got {first_cell!r}")
+        return
+    cell = list(first_cell)
+    limits = (mode.rows, mode.cols)
+    if len(cell) != 2 or not all(isinstance(x, (int, np.integer)) and 0 <= x < n for x, n in zip(cell, limits, strict=True)):
+        raise ValueError(f"first_cell must be a cell of 0..{mode.rows - 1}, 0..{mode.cols - 1}, got {cell}")
+
+
+def first_cells(first_cell: str | Sequence[int], games: Games) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns [N] of the first move of each game, for any `first_cell` but "solver"."""
+    mode = games.mode
+    if first_cell == "random":
+        flat = _random_cells(np.uint64(games.seed), games.index, mode.cells)
+        return np.divmod(flat, mode.cols)
+    if first_cell == "corner":
+        row, col = 0, 0
+    elif first_cell == "centre":
+        row, col = mode.rows // 2, mode.cols // 2
+    else:
+        row, col = (int(x) for x in first_cell)
+    return np.full(games.num_games, row), np.full(games.num_games, col)
+
+
+def choice_keys(games: Games, move: int) -> NDArray[np.uint64]:
+    """uint64 [N] keys for the random choices of the solver's `move`-th decision (from 1) in each game."""
+    return _keys(np.uint64(games.seed), games.index, move)
+
+
+def _play(
+    solver: Solver,
+    games: Games,
+    first_cell: str | Sequence[int],
+    judge: Solver | None,
+    progress: Callable[[int], object] | None,
+    fields: list[tuple[str, str]],
+) -> np.recarray:
+    records = np.recarray(games.num_games, dtype=fields)
+    records.guesses = 0
+    records.seconds = 0.0
+    was_judged_safe = np.ones(games.num_games, np.bool_)
+    promised = games.mode.first_click != "any"
+    if first_cell != "solver":
+        games.reveal(*first_cells(first_cell, games))
+        records.guesses += not promised
+        was_judged_safe &= promised
+    finished = 0
+    decision = 0
+    while True:
+        live = np.flatnonzero(games.status == PLAYING)
+        if progress and games.num_games - live.size > finished:
+            progress(games.num_games - live.size - finished)
+        finished = games.num_games - live.size
+        if not live.size:
+            break
+        decision += 1
+        views = games.views[live]
+        keys = choice_keys(games, decision)[live]
+        begin = time.perf_counter()
+        chosen, is_guess = solver.choose(views, games.mode.mines, keys)
+        records.seconds[live] += (time.perf_counter() - begin) / live.size
+        if decision == 1 and first_cell == "solver" and promised:
+            is_guess = np.zeros(live.size, np.bool_)
+            chosen = _only_first(chosen)
+        elif judge:
+            proved = judge.mine_probabilities(views, games.mode.mines) == 0.0
+            was_judged_safe[live] &= (proved | ~chosen).all(axis=(1, 2))
+        moves_before = games.moves[live]
+        mask = np.zeros(games.views.shape, np.bool_)
+        mask[live] = chosen
+        games.reveal_mask(mask)
+        stuck = games.moves[live] == moves_before
+        if stuck.any():
+            raise ValueError(f"solver {solver.name} chose no hidden cell in game {games.index[live[stuck][0]]}")
+        records.guesses[live] += is_guess
+    records.won = games.status == WON
+    records.guess_free = records.won & (records.guesses == 0)
+    records.moves = games.moves
+    if judge:
+        records.judged_guess_free = records.won & was_judged_safe
+    return records
+
+
+def _only_first(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The first marked cell of each game alone: the promise of a safe first cell covers one cell."""
+    flat = chosen.reshape(len(chosen), -1)
+    first = np.zeros_like(flat)
+    first[np.arange(len(flat)), flat.argmax(axis=1)] = flat.any(axis=1)
+    return first.reshape(chosen.shape)
+
+
+@kernel
+def _keys(seed, index, move):
+    keys = np.empty(index.size, np.uint64)
+    for i in range(index.size):
+        keys[i] = random_key(seed, index[i], move)
+    return keys
+
+
+@kernel
+def _random_cells(seed, index, cells):
+    flat = np.empty(index.size, np.int64)
+    for i in range(index.size):
+        _, flat[i] = draw(random_key(seed, index[i], _FIRST_CELL), cells)
+    return flat
