@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from minesweeper.board import HIDDEN, MINE
 from minesweeper.posterior import InconsistentViewError, StateBudgetError, solve_posterior
 from minesweeper.solvers import SOLVERS, make_solver
+from minesweeper.solvers.base import TIE_TOLERANCE
 from minesweeper.textio import cell_place, format_grid, text_to_view
 
-_SAME = 1e-9  # cells whose probabilities differ by less than this part are equally safe: sums in another order
 _MOST_LISTED = 10
 
 
@@ -28,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Args:
         argv: the arguments after the program's name; None: those of the process.
+
+    Raises:
+        SystemExit: with status 2 for arguments of a wrong form, with 0 after `--help`.
     """
     args = _parser().parse_args(argv)
     try:
@@ -40,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         num_mines = _num_mines(view, header_mines, args.mines)
         answer = _answer(view, num_mines, args.solver)
     except InconsistentViewError as error:
-        print(f"error: {_no_layout(error, text)}", file=sys.stderr)
+        print(f"error: {_no_layout(error, view, text)}", file=sys.stderr)
         return 2
     except (OSError, StateBudgetError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -52,13 +55,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m minesweeper",
+        usage="%(prog)s position [--mines N] [--solver NAME] [--json]",
         description="The mine probability of every hidden cell of one position.",
         epilog="In the position . (or F) is a hidden cell, 0 to 8 a revealed one and * a known mine, one row a line; "
         "a first line 'width height mines' may stand above.",
     )
     parser.add_argument("position", help="text file; - reads standard input")
-    parser.add_argument("--mines", type=int, help="mines on the whole board; may be left out if the first line says it")
-    parser.add_argument("--solver", default="exact", help=f"one of {', '.join(SOLVERS)} (default: exact)")
+    parser.add_argument(
+        "--mines", type=int, metavar="N", help="mines on the whole board; may be left out if the first line says it"
+    )
+    parser.add_argument(
+        "--solver", metavar="NAME", default="exact", help=f"one of {', '.join(SOLVERS)} (default: exact)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON; cells are [row, col] from 0")
     return parser
 
@@ -89,11 +97,12 @@ def _num_mines(view: NDArray[np.int8], header_mines: int | None, argument: int |
     return num_mines
 
 
-def _no_layout(error: InconsistentViewError, text: str) -> str:
-    if error.row is None:
+def _no_layout(error: InconsistentViewError, view: NDArray[np.int8], text: str) -> str:
+    if error.row is None or error.col is None:
         return f"no layout of the mines fits this position: {error}"
     line, place = cell_place(text, error.row, error.col)
-    return f"line {line}, column {place}: no layout of the mines fits this position: {error}"
+    number = view[error.row, error.col]
+    return f"line {line}, column {place}: no layout of the mines fits the number {number} here and its neighbours"
 
 
 def _answer(view: NDArray[np.int8], num_mines: int, solver: str) -> dict:
@@ -108,6 +117,7 @@ def _answer(view: NDArray[np.int8], num_mines: int, solver: str) -> dict:
         cells = _interior(view)
         interior = float(probabilities[cells].mean()) if cells.any() else math.nan
     lowest = float(np.nanmin(probabilities))
+    tied = lowest + (TIE_TOLERANCE if lowest > 0 else 0)  # nothing ties with a proof
     return {
         "rows": view.shape[0],
         "cols": view.shape[1],
@@ -116,7 +126,7 @@ def _answer(view: NDArray[np.int8], num_mines: int, solver: str) -> dict:
         "probabilities": [[None if math.isnan(p) else p for p in row] for row in probabilities.tolist()],
         "interior": None if math.isnan(interior) else interior,
         "log_layouts": log_layouts,
-        "safest": np.argwhere(probabilities <= lowest * (1 + _SAME)).tolist(),
+        "safest": np.argwhere(probabilities <= tied).tolist(),
         "safest_probability": lowest,
     }
 
@@ -145,7 +155,7 @@ def _report(answer: dict, view: NDArray[np.int8]) -> str:
     safest = answer["safest"]
     listed = ", ".join(f"({row}, {col})" for row, col in safest[:_MOST_LISTED])
     more = f" and {len(safest) - _MOST_LISTED} more" if len(safest) > _MOST_LISTED else ""
-    lines.append(f"Safest, {_percent(answer['safest_probability'])}, (row, column): {listed}{more}")
+    lines.append(f"Safest (row, column): {listed}{more}: {_percent(answer['safest_probability'])}")
     return "\n".join(lines)
 
 

@@ -58,16 +58,22 @@ class Solver:
         Returns:
             The cells to reveal, bool [N, R, C], and whether the move is a guess, bool [N].
         """
-        return self.choose_lowest(self.mine_probabilities(views, num_mines), views, keys)
+        probabilities = self.mine_probabilities(views, num_mines)
+        return choose_lowest(probabilities, views, keys, self.guess_threshold, self.tie_break)
 
-    def choose_lowest(
-        self, probabilities: NDArray[np.float64], views: NDArray[np.int8], keys: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """`choose` for probabilities already known."""
-        mask = np.zeros(views.shape, np.bool_)
-        is_guess = np.zeros(len(views), np.bool_)
-        _choose_lowest(probabilities, views, keys, self.guess_threshold, self.tie_break == "corner", mask, is_guess)
-        return mask, is_guess
+
+def choose_lowest(
+    probabilities: NDArray[np.floating],
+    views: NDArray[np.int8],
+    keys: NDArray[np.uint64],
+    guess_threshold: float = 0.0,
+    tie_break: str = "random",
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The default move, for probabilities [N, R, C] already known; see `Solver.choose` and `Solver`."""
+    mask = np.zeros(views.shape, np.bool_)
+    is_guess = np.zeros(len(views), np.bool_)
+    _choose_lowest(probabilities, views, keys, guess_threshold, tie_break == "corner", mask, is_guess)
+    return mask, is_guess
 
 
 @kernel

@@ -1,0 +1,184 @@
+"""Compares solvers and checkpoints on the same boards: python evaluate.py ckpt=... solvers=[exact,random]
+
+Settings: configs/evaluate.yaml, or `python evaluate.py --help`.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+import numpy as np
+import torch
+from omegaconf import DictConfig, OmegaConf
+from scipy.stats import binomtest, norm
+from tqdm import tqdm
+
+from minesweeper import MODES, Mode, Solver, make_solver, play_games
+from minesweeper.arena import check_first_cell
+from minesweeper.seeds import checked_seed
+from models.checkpoint import bundled_checkpoints, load_model
+from models.device import choose_device, choose_precision, num_cores
+from models.learned_solver import LearnedSolver
+from models.settings import check_choice, check_number
+
+CONFIDENCE = 0.95
+
+
+def evaluate(cfg: DictConfig) -> dict[str, Any]:
+    """Plays every solver on the same boards; returns the content of the JSON file."""
+    for key, low in (("games", 1), ("batch", 1), ("games_alone", 0), ("threads", 0)):
+        check_number(key, cfg[key], low, 10**9, integer=True)
+    checked_seed(cfg.seed)
+    check_choice("judge", cfg.judge, (True, False))
+    if cfg.out is not None and not Path(cfg.out).absolute().parent.is_dir():
+        raise ValueError(f"out={cfg.out}: its folder does not exist")
+    torch.set_num_threads(cfg.threads or num_cores())
+    mode, solvers = make_players(cfg)
+    check_first_cell(cfg.first_cell, mode)
+
+    with tqdm(total=(cfg.games + cfg.games_alone) * len(solvers), unit="game", leave=False, disable=None) as bar:
+        records = {}
+        alone = {}
+        for label, solver in solvers.items():
+            bar.set_description(label)
+            judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
+            play_games(solver, mode, 1, cfg.seed, cfg.first_cell)  # compiles and allocates before the clock runs
+            records[label] = play_games(
+                solver, mode, cfg.games, cfg.seed, cfg.first_cell, cfg.batch, judge=judge, progress=bar.update
+            )
+            if cfg.games_alone:
+                alone[label] = play_games(
+                    solver, mode, cfg.games_alone, cfg.seed, cfg.first_cell, batch=1, progress=bar.update
+                )
+    exact = records.get("exact")
+    return {
+        "mode": {key: getattr(mode, key) for key in ("rows", "cols", "mines", "first_click", "openings")},
+        "first_cell": cfg.first_cell if isinstance(cfg.first_cell, str) else list(cfg.first_cell),
+        "games": cfg.games,
+        "seed": cfg.seed,
+        "command": " ".join(["python", *sys.argv]),
+        "rows": [summarise(label, records[label], alone.get(label), exact) for label in solvers],
+    }
+
+
+def make_players(cfg: DictConfig) -> tuple[Mode, dict[str, Solver]]:
+    """The mode, and every solver by the label of its row.
+
+    Raises:
+        ValueError: no mode of its own for checkpoints of several modes, a broken checkpoint, an unknown solver.
+    """
+    device = choose_device(cfg.device)
+    precision = choose_precision(cfg.precision, device)
+    mode = Mode(**cfg.mode) if cfg.get("mode") is not None else None
+    if cfg.ckpt is None:
+        mode = mode or MODES["beginner"]
+        names = [name for name, preset in MODES.items() if (preset.rows, preset.cols, preset.mines) == board(mode)]
+        paths = [str(path) for name in names for path in bundled_checkpoints(name)]
+    else:
+        paths = [cfg.ckpt] if isinstance(cfg.ckpt, str) else list(cfg.ckpt)
+    players: dict[str, Solver] = {}
+    for path in paths:
+        model, content = load_model(path)
+        own = Mode(**content["config"]["mode"])
+        if cfg.get("mode") is None and mode not in (None, own) and cfg.ckpt is not None:
+            raise ValueError(f"the checkpoints are of different modes, {mode} and {own}; choose one with mode=")
+        mode = mode or own
+        threshold = content["config"]["guess_threshold"] if cfg.guess_threshold is None else cfg.guess_threshold
+        label = relative(path)
+        players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break)
+    for entry in OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]:
+        settings = {"name": entry} if isinstance(entry, str) else dict(entry)
+        if "name" not in settings:
+            raise ValueError(f"solvers: an entry needs a name, got {entry}")
+        label = " ".join([settings["name"], *(f"{key}={value}" for key, value in settings.items() if key != "name")])
+        players[label] = make_solver(**settings)
+    if not players or mode is None:
+        raise ValueError("nothing to evaluate: give solvers= or ckpt=")
+    return mode, players
+
+
+def board(mode: Mode) -> tuple[int, int, int]:
+    """Size and mines: what decides which bundled checkpoints fit."""
+    return mode.rows, mode.cols, mode.mines
+
+
+def relative(path: str) -> str:
+    """The path as seen from the current folder, when it lies below it."""
+    shorter = os.path.relpath(path)
+    return path if shorter.startswith("..") else shorter
+
+
+def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: np.recarray | None) -> dict[str, Any]:
+    """One row of results. Rates are shares of all games, times are milliseconds of the solver's choices a game."""
+    row: dict[str, Any] = {"solver": label}
+    row |= rate("win_rate", games.won)
+    row |= rate("guess_free_win_rate", games.guess_free)
+    if "judged_guess_free" in games.dtype.names:
+        row |= rate("judged_guess_free_win_rate", games.judged_guess_free)
+    row["guesses"] = float(games.guesses.mean())
+    row["moves"] = float(games.moves.mean())
+    row["ms_alone"] = float(1000 * alone.seconds.mean()) if alone is not None else None
+    row["ms_batched"] = float(1000 * games.seconds.mean())
+    if exact is not None and exact is not games:
+        difference = games.won.astype(float) - exact.won
+        margin = norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5 if len(games) > 1 else np.nan
+        row["minus_exact"] = float(difference.mean())
+        row["minus_exact_low"] = float(difference.mean() - margin)
+        row["minus_exact_high"] = float(difference.mean() + margin)
+    return row
+
+
+def rate(name: str, happened: np.ndarray) -> dict[str, float]:
+    """A share with its 95% Wilson interval."""
+    interval = binomtest(int(happened.sum()), happened.size).proportion_ci(CONFIDENCE, method="wilson")
+    return {name: float(happened.mean()), f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def table(result: dict[str, Any]) -> str:
+    """The results as aligned text."""
+    mode = result["mode"]
+    lines = [
+        f"{mode['rows']}x{mode['cols']}, {mode['mines']} mines, first_click={mode['first_click']}, "
+        f"first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
+    ]
+    head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone", "ms batched"]
+    body = []
+    for row in result["rows"]:
+        has_difference = "minus_exact" in row
+        judged = row.get("judged_guess_free_win_rate")
+        body.append([
+            row["solver"],
+            f"{100 * row['win_rate']:.2f}",
+            f"{100 * row['win_rate_low']:.2f} to {100 * row['win_rate_high']:.2f}",
+            f"{100 * row['minus_exact']:+.2f} ±{100 * (row['minus_exact_high'] - row['minus_exact']):.2f}"
+            if has_difference else "-",
+            f"{100 * row['guess_free_win_rate']:.2f}",
+            "-" if judged is None else f"{100 * judged:.2f}",
+            f"{row['guesses']:.2f}",
+            f"{row['moves']:.1f}",
+            "-" if row["ms_alone"] is None else f"{row['ms_alone']:.3f}",
+            f"{row['ms_batched']:.3f}",
+        ])  # fmt: skip
+    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+    for line in [head, *body]:
+        cells = [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells))
+    return "\n".join(lines)
+
+
+@hydra.main(version_base="1.3", config_path="configs", config_name="evaluate")
+def main(cfg: DictConfig) -> None:
+    try:
+        result = evaluate(cfg)
+    except ValueError as error:
+        sys.exit(f"error: {error}")
+    print(table(result))
+    if cfg.out is not None:
+        Path(cfg.out).write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Checkpoint files: tensors and plain values only, written whole or not at all, loaded with `weights_only`."""
+
+import os
+import pickle
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+from torch import nn
+
+FORMAT = 1
+ROOT = Path(__file__).resolve().parent.parent
+BUNDLED = ROOT / "checkpoints"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint is missing, broken, or of a format that this version does not read."""
+
+
+def build_model(config: Mapping[str, Any]) -> nn.Module:
+    """The torch module that a `model` configuration describes.
+
+    Raises:
+        ValueError: its `_target_` is not in `models`, or its constructor refuses an argument.
+    """
+    target = str(config.get("_target_"))
+    if not target.startswith("models."):
+        raise ValueError(f"model._target_ must be a class in models, got {target!r}")
+    try:
+        model = instantiate(dict(config))
+    except InstantiationException as error:
+        raise ValueError(f"model: {error.__cause__ or error}") from error
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model._target_ must be a torch module, got {target!r}")
+    return model
+
+
+def save_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes `content` (tensors and plain values) with format and commit; an older file stays until it is replaced."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        torch.save({"format": FORMAT, "commit": _git_commit(), **content}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def load_checkpoint(path: str | Path) -> dict[str, Any]:
+    """The content of a checkpoint file, on the CPU.
+
+    Raises:
+        CheckpointError: no such file, not a checkpoint, or another format.
+    """
+    path = Path(path)
+    if not path.is_file():
+        bundled = ", ".join(str(p.relative_to(ROOT)) for p in bundled_checkpoints()) or "none"
+        raise CheckpointError(
+            f"no checkpoint at {path}; train one with `python train.py mode=beginner model=cnn`, "
+            f"or use a bundled one: {bundled}"
+        )
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError, pickle.UnpicklingError) as error:
+        reason = str(error).strip().split("\n")[0][:200]
+        raise CheckpointError(f"{path} is not a checkpoint or is broken ({reason}); use another file") from error
+    if not isinstance(content, dict) or "format" not in content:
+        raise CheckpointError(f"{path} is a torch file, but not a checkpoint of this project")
+    if content["format"] != FORMAT:
+        raise CheckpointError(
+            f"{path} has format {content['format']}, this version reads {FORMAT}; "
+            f"use the commit that wrote it ({content.get('commit')}) or train again"
+        )
+    return content
+
+
+def load_model(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The model of a checkpoint with its averaged weights, and the checkpoint's content.
+
+    Raises:
+        CheckpointError: as `load_checkpoint`, or weights that do not fit the model.
+    """
+    content = load_checkpoint(path)
+    try:
+        model = build_model(content["config"]["model"])
+        model.load_state_dict(content["averaged"])
+    except (KeyError, RuntimeError) as error:
+        reason = str(error).strip().split("\n")[0][:200]
+        raise CheckpointError(f"{path}: the weights do not fit the model ({reason})") from error
+    return model, content
+
+
+def bundled_checkpoints(mode: str | None = None) -> list[Path]:
+    """The released checkpoints, `checkpoints/<mode>_<model>.pt`; all, or those of one mode."""
+    return sorted(BUNDLED.glob(f"{mode or '*'}_*.pt"))
+
+
+def _git_commit() -> str:
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

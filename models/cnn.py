@@ -1,0 +1,58 @@
+"""The fully convolutional network: 3x3 convolutions over the whole board, any board size."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.planes import NUM_PLANES
+
+
+class CNN(nn.Module):
+    """Planes float [N, 10, R, C] -> logits float32 [N, R, C] of P(mine); apply a sigmoid for probabilities.
+
+    A stem, then blocks of two convolutions, each added to its input, then a 1x1 output. A cell sees
+    `depth * (kernel // 2)` cells in each direction.
+
+    Args:
+        width: channels.
+        depth: convolutions of the body, the stem included; odd, since a block has two.
+        kernel: side of the convolutions, odd.
+
+    Raises:
+        ValueError: a value that is not allowed.
+    """
+
+    def __init__(self, width: int = 64, depth: int = 7, kernel: int = 3) -> None:
+        super().__init__()
+        for name, value in (("width", width), ("depth", depth), ("kernel", kernel)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+        for name, value in (("depth", depth), ("kernel", kernel)):
+            if value % 2 == 0:
+                raise ValueError(f"{name} must be odd, got {value}")
+        self.stem = nn.Conv2d(NUM_PLANES, width, kernel, padding="same")
+        self.blocks = nn.ModuleList(_Block(width, kernel) for _ in range(depth // 2))
+        self.output = nn.Linear(width, 1)
+        self.to(memory_format=torch.channels_last)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        x = functional.relu(self.stem(planes))
+        for block in self.blocks:
+            x = block(x)
+        x = x.permute(0, 2, 3, 1)  # [N, F, R, C] -> [N, R, C, F]
+        with torch.autocast(x.device.type, enabled=False):  # bfloat16 logits would be full of ties
+            return self.output(x.float()).squeeze(-1)
+
+
+class _Block(nn.Module):
+    """x + conv(relu(conv(x))), then relu; starts as the identity, so that depth costs nothing at first."""
+
+    def __init__(self, width: int, kernel: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(width, width, kernel, padding="same")
+        self.second = nn.Conv2d(width, width, kernel, padding="same")
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu(x + self.second(functional.relu(self.first(x))))

@@ -1,0 +1,51 @@
+"""Where and how precisely torch computes."""
+
+import os
+from contextlib import AbstractContextManager
+
+import torch
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "bf16", "float32")
+
+
+def choose_device(device: str) -> torch.device:
+    """The torch device for a `device` setting; "auto" takes CUDA when there is one.
+
+    Raises:
+        ValueError: an unknown name, or CUDA asked for and missing.
+    """
+    if device not in DEVICES:
+        raise ValueError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device=cuda, but torch finds no CUDA device here; use device=cpu or device=auto")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)
+
+
+def choose_precision(precision: str, device: torch.device) -> str:
+    """ "bf16" or "float32" for a `precision` setting; "auto" takes bf16 where the hardware multiplies it faster.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if precision == "auto":
+        if device.type == "cuda":
+            is_fast = torch.cuda.is_bf16_supported(including_emulation=False)
+        else:
+            is_fast = torch.cpu.get_capabilities().get("amx_bf16", False)
+        precision = "bf16" if is_fast else "float32"
+    return precision
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager:
+    """Context in which a model's forward pass runs in `precision`."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+def num_cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

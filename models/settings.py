@@ -1,0 +1,35 @@
+"""Checks of configuration values: errors that name the key, the value and what is allowed."""
+
+import math
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+
+def check_choice(key: str, value: object, allowed: Collection) -> None:
+    """ValueError unless `value` is one of `allowed`."""
+    if value not in allowed:
+        raise ValueError(f"{key} must be one of {', '.join(map(str, allowed))}, got {value!r}")
+
+
+def check_number(key: str, value: Any, low: float, high: float = math.inf, *, integer: bool = False) -> None:
+    """ValueError unless `value` is a number, or an integer, from `low` to `high`."""
+    kinds = int if integer else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "an integer" if integer else "a number"
+        bound = f"of at least {low}" if high == math.inf else f"from {low} to {high}"
+        raise ValueError(f"{key} must be {kind} {bound}, got {value!r}")
+
+
+def merge_resumed(config: dict[str, Any], resume: str, overrides: Iterable[str], allowed: Collection[str]) -> DictConfig:
+    """The configuration of the run that wrote a checkpoint, with the `overrides` (key=value) that a resume may change.
+
+    Raises:
+        ValueError: an override of another key.
+    """
+    changes = [override for override in overrides if override.split("=")[0] != "resume"]
+    for override in changes:
+        if override.split("=")[0] not in allowed:
+            raise ValueError(f"with resume, only {', '.join(allowed)} may be given anew, got {override}")
+    return OmegaConf.merge(OmegaConf.create(config), OmegaConf.from_dotlist(changes), {"resume": resume})
