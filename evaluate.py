@@ -124,7 +124,9 @@ def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: 
     row["ms_batched"] = float(1000 * games.seconds.mean())
     if exact is not None and exact is not games:
         difference = games.won.astype(float) - exact.won
-        margin = norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5 if len(games) > 1 else np.nan
+        margin = (
+            norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5 if len(games) > 1 else np.nan
+        )
         row["minus_exact"] = float(difference.mean())
         row["minus_exact_low"] = float(difference.mean() - margin)
         row["minus_exact_high"] = float(difference.mean() + margin)
@@ -144,7 +146,18 @@ def table(result: dict[str, Any]) -> str:
         f"{mode['rows']}x{mode['cols']}, {mode['mines']} mines, first_click={mode['first_click']}, "
         f"first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
     ]
-    head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone", "ms batched"]
+    head = [
+        "solver",
+        "wins %",
+        "",
+        "minus exact",
+        "guess-free %",
+        "judged %",
+        "guesses",
+        "moves",
+        "ms alone",
+        "ms batched",
+    ]
     body = []
     for row in result["rows"]:
         has_difference = "minus_exact" in row
@@ -164,7 +177,9 @@ def table(result: dict[str, Any]) -> str:
         ])  # fmt: skip
     widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
     for line in [head, *body]:
-        cells = [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        cells = [line[0].ljust(widths[0])] + [
+            cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)
+        ]
         lines.append("  ".join(cells))
     return "\n".join(lines)
 

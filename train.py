@@ -83,7 +83,7 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
     model = build_model(config["model"]).to(device)
     run_dir = open_run(cfg, name)
 
-    # All that changes while training. Every random choice depends on (seed, game, step) alone, so this is the whole state.
+    # All that changes while training. Every random choice depends on (seed, game, step) alone, so this is all.
     averaged = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(cfg.average))
     optimizer = torch.optim.AdamW(model.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
     games = Games(mode, cfg.num_live_games, training_seed(cfg.seed))
@@ -162,7 +162,9 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
                 asked = logits[is_asked]
                 loss = LOSSES[cfg.loss](asked, labels)
                 if not torch.isfinite(loss):
-                    raise ValueError(f"the loss is {loss.item()} at step {progress['step']}; try a lower lr than {cfg.lr}")
+                    raise ValueError(
+                        f"the loss is {loss.item()} at step {progress['step']}; try a lower lr than {cfg.lr}"
+                    )
                 for group in optimizer.param_groups:
                     group["lr"] = cfg.lr * lr_factor(share, cfg.warmup)
                 optimizer.zero_grad()
@@ -197,7 +199,11 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
         save_last()
     if stop.requested:
         log.info("stopped; go on with: python train.py resume=%s", run_dir / "last.pt")
-    log.info("best held-out win rate %.1f%%; compare: python evaluate.py ckpt=%s", 100 * progress["best"], run_dir / "best.pt")
+    log.info(
+        "best held-out win rate %.1f%%; compare: python evaluate.py ckpt=%s",
+        100 * progress["best"],
+        run_dir / "best.pt",
+    )
     return run_dir
 
 
@@ -225,7 +231,9 @@ def open_run(cfg: DictConfig, name: str) -> Path:
     else:
         run_dir = ROOT / "checkpoints" / "runs" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{name}_seed{cfg.seed}"
     if cfg.resume is None and (run_dir / "last.pt").exists():
-        raise ValueError(f"run_dir={run_dir} holds a run already; go on with resume={run_dir}/last.pt or choose another")
+        raise ValueError(
+            f"run_dir={run_dir} holds a run already; go on with resume={run_dir}/last.pt or choose another"
+        )
     run_dir.mkdir(parents=True, exist_ok=True)
     OmegaConf.save(cfg, run_dir / "config.yaml")
     file = logging.FileHandler(run_dir / "train.log")

@@ -67,7 +67,9 @@ def check_first_cell(first_cell: str | Sequence[int], mode: Mode) -> None:
         return
     cell = list(first_cell)
     limits = (mode.rows, mode.cols)
-    if len(cell) != 2 or not all(isinstance(x, (int, np.integer)) and 0 <= x < n for x, n in zip(cell, limits, strict=True)):
+    if len(cell) != 2 or not all(
+        isinstance(x, (int, np.integer)) and 0 <= x < n for x, n in zip(cell, limits, strict=True)
+    ):
         raise ValueError(f"first_cell must be a cell of 0..{mode.rows - 1}, 0..{mode.cols - 1}, got {cell}")
 
 
@@ -100,13 +102,13 @@ def _play(
     fields: list[tuple[str, str]],
 ) -> np.recarray:
     records = np.recarray(games.num_games, dtype=fields)
-    records.guesses = 0
-    records.seconds = 0.0
+    records["guesses"] = 0
+    records["seconds"] = 0.0
     was_judged_safe = np.ones(games.num_games, np.bool_)
     promised = games.mode.first_click != "any"
     if first_cell != "solver":
         games.reveal(*first_cells(first_cell, games))
-        records.guesses += not promised
+        records["guesses"] += not promised
         was_judged_safe &= promised
     finished = 0
     decision = 0
@@ -122,7 +124,7 @@ def _play(
         keys = choice_keys(games, decision)[live]
         begin = time.perf_counter()
         chosen, is_guess = solver.choose(views, games.mode.mines, keys)
-        records.seconds[live] += (time.perf_counter() - begin) / live.size
+        records["seconds"][live] += (time.perf_counter() - begin) / live.size
         if decision == 1 and first_cell == "solver" and promised:
             is_guess = np.zeros(live.size, np.bool_)
             chosen = _only_first(chosen)
@@ -136,12 +138,12 @@ def _play(
         stuck = games.moves[live] == moves_before
         if stuck.any():
             raise ValueError(f"solver {solver.name} chose no hidden cell in game {games.index[live[stuck][0]]}")
-        records.guesses[live] += is_guess
-    records.won = games.status == WON
-    records.guess_free = records.won & (records.guesses == 0)
-    records.moves = games.moves
+        records["guesses"][live] += is_guess
+    records["won"] = games.status == WON
+    records["guess_free"] = records["won"] & (records["guesses"] == 0)
+    records["moves"] = games.moves
     if judge:
-        records.judged_guess_free = records.won & was_judged_safe
+        records["judged_guess_free"] = records["won"] & was_judged_safe
     return records
 
 

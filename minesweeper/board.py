@@ -45,7 +45,7 @@ def draw(state, bound):
 
 
 @kernel
-def lay_mines(mines, num_mines, first_row, first_col, clear_radius, key):
+def lay_mines(mines, num_mines, first_row, first_col, clear_radius, key, order):
     """Lays `num_mines` mines on one empty board `mines` [R, C] bool, in place.
 
     The cells are shuffled by `key` and the first ones that are allowed get the mines; so every allowed layout is
@@ -53,9 +53,11 @@ def lay_mines(mines, num_mines, first_row, first_col, clear_radius, key):
 
     Args:
         clear_radius: cells within this distance of the first cell stay free: -1 none, 0 the cell, 1 its neighbours.
+        order: int32 [at least R*C], scratch space.
     """
     rows, cols = mines.shape
-    order = np.arange(rows * cols).astype(np.int32)
+    for cell in range(rows * cols):
+        order[cell] = cell
     state = key
     left = num_mines
     position = 0
@@ -64,7 +66,8 @@ def lay_mines(mines, num_mines, first_row, first_col, clear_radius, key):
         cell = order[position + offset]
         order[position + offset] = order[position]
         position += 1
-        row, col = cell // cols, cell % cols
+        row = np.int64(np.uint32(cell) // np.uint32(cols))
+        col = cell - row * cols
         if max(abs(row - first_row), abs(col - first_col)) > clear_radius:
             mines[row, col] = True
             left -= 1
@@ -74,16 +77,18 @@ def lay_mines(mines, num_mines, first_row, first_col, clear_radius, key):
 def count_neighbours(mines, counts):
     """Writes the number of mines around each cell of one board into `counts` [R, C] int8."""
     rows, cols = mines.shape
-    counts[:] = 0
+    three = np.zeros(cols + 2, np.int8)  # mines in the cell's column, in its row and those above and below
     for row in range(rows):
         for col in range(cols):
-            if mines[row, col]:
-                for r in range(max(row - 1, 0), min(row + 2, rows)):
-                    for c in range(max(col - 1, 0), min(col + 2, cols)):
-                        counts[r, c] += 1
-    for row in range(rows):
+            three[col + 1] = mines[row, col]
+        if row > 0:
+            for col in range(cols):
+                three[col + 1] += mines[row - 1, col]
+        if row + 1 < rows:
+            for col in range(cols):
+                three[col + 1] += mines[row + 1, col]
         for col in range(cols):
-            counts[row, col] -= mines[row, col]
+            counts[row, col] = three[col] + three[col + 1] + three[col + 2] - mines[row, col]
 
 
 def neighbour_counts(mines: NDArray[np.bool_]) -> NDArray[np.int8]:
@@ -110,8 +115,8 @@ def neighbour_counts(mines: NDArray[np.bool_]) -> NDArray[np.int8]:
 def open_cells(view, counts, row, col, cascade, stack):
     """Reveals the safe hidden cell (row, col) of one `view` [R, C] in place, and the opening of a zero.
 
-    Iterative, so the size of an opening is bounded by memory alone. `stack` is int32 [R*C] scratch space: each cell is
-    pushed at most once, as it is revealed.
+    Iterative, so the size of an opening is bounded by memory alone. `stack` is int32 [R*C + 1] scratch space: each cell
+    is pushed at most once, as it is revealed.
 
     Returns:
         The number of cells revealed.
@@ -128,10 +133,9 @@ def open_cells(view, counts, row, col, cascade, stack):
         row, col = stack[size] // cols, stack[size] % cols
         for r in range(max(row - 1, 0), min(row + 2, rows)):
             for c in range(max(col - 1, 0), min(col + 2, cols)):
-                if view[r, c] == HIDDEN:
-                    view[r, c] = counts[r, c]
-                    revealed += 1
-                    if counts[r, c] == 0:
-                        stack[size] = r * cols + c
-                        size += 1
+                is_new = view[r, c] == HIDDEN
+                view[r, c] = counts[r, c]
+                revealed += is_new
+                stack[size] = r * cols + c  # kept only if it goes on: no branch to mispredict
+                size += is_new & (counts[r, c] == 0)
     return revealed

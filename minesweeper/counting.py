@@ -1,15 +1,15 @@
 """Counting the layouts of the boxes by dynamic programming, and the expected mines of each box.
 
 The steps, for one view (see `frontier.py` for the terms):
-    1. Forward, per component: sweep its boxes. A state is (mines still needed by each open clue, mines used so far); its
-       value is the number of layouts of the boxes placed so far that lead to it. A clue opens with its first box and
+    1. Forward, per component: sweep its boxes. A state is (mines still needed by each open clue, mines used so far),
+       its value the number of layouts of the boxes placed so far that lead to it. A clue opens with its first box and
        closes, fully met, with its last. The last layer is the component's polynomial: layouts by mines used.
     2. Combine: chain the polynomials with each other and with C(interior, mines left for it), forward and backward, so
        that each component gets the weight of each of its totals, and the interior its share.
     3. Backward, per component: the weight of all completions of each state, and from both the marginal of each box.
 
-Counts are float64, exact up to 2**53, and rescaled by powers of two when they grow. Whether a layout exists at all never
-depends on rounding: a positive value is kept at or above `_TINY`, so zero means "no layout".
+Counts are float64, exact up to 2**53, and rescaled by powers of two when they grow. Whether a layout exists at all
+never depends on rounding: a positive value is kept at or above `_TINY`, so zero means "no layout".
 """
 
 import math
@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from minesweeper.frontier import Boxes
 from minesweeper.kernels import kernel
 
 _TINY = 1e-280
@@ -115,7 +114,7 @@ def _sweep(order, boxes, need, layers, num_states, num_edges, layer_start, table
             left[boxes.clues[box, k]] = -1
     free_slots = (np.int64(1) << MAX_OPEN_CLUES) - 1
     log_scale = 0.0
-    cells_unscaled = 0
+    cells_unscaled = np.int64(0)
     layers.word_1[num_states] = 0
     layers.word_2[num_states] = 0
     layers.forward[num_states] = 1.0
@@ -233,12 +232,12 @@ def _sweep(order, boxes, need, layers, num_states, num_edges, layer_start, table
         begin, end = end, next_end
         cells_unscaled += size
         if cells_unscaled > 250:
-            cells_unscaled = 0
+            cells_unscaled = np.int64(0)
             largest = layers.forward[begin:end].max()
             if largest > _BIG:
-                exponent = np.floor(np.log2(largest))
-                _lowered(layers.forward[begin:end], 2.0**-exponent)
-                log_scale += exponent * np.log(2.0)
+                power = 2.0 ** np.floor(np.log2(largest))
+                _lowered(layers.forward[begin:end], 1 / power)
+                log_scale += np.log(power)
     layer_start[order.size] = begin
     return COUNTED, -1, layers, table, end, num_edges, log_scale
 
@@ -294,7 +293,7 @@ def not_proved(probability):
 
 @kernel
 def _interior_weights(num_interior, mines_left, least, most):
-    """C(num_interior, mines_left - total) for total = least..most, scaled to a largest value of 1; and log of the scale."""
+    """C(num_interior, mines_left - total) for total = least..most over the largest of them; and the log of that."""
     weights = np.zeros(most - least + 1)
     low = max(0, mines_left - most)
     high = min(num_interior, mines_left - least)
@@ -346,7 +345,8 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left):
     """Step 2: the components' polynomials with each other and the interior.
 
     Args:
-        polynomials: float64, concatenated layouts by mines used; component c has `lengths[c]` values from `leasts[c]` on.
+        polynomials: float64, concatenated: layouts by mines used. Component c has `lengths[c]` values, for `leasts[c]`
+            mines and up.
     """
     num_components = lengths.size
     starts = np.zeros(num_components + 1, np.int64)  # of each component's values

@@ -196,7 +196,7 @@ def make_boxes(field, width):
 
 @kernel
 def find_components(boxes, num_boxes, num_clues):
-    """Fills `boxes.order` and `boxes.start`, each component in breadth-first order; returns the number of components."""
+    """Fills `boxes.order` (breadth-first) and `boxes.start`; returns the number of components."""
     seen_box = np.zeros(num_boxes, np.bool_)
     seen_clue = np.zeros(num_clues, np.bool_)
     num_components = 0

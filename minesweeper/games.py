@@ -76,9 +76,8 @@ class Games:
         mask = np.asarray(mask)
         if mask.dtype != np.bool_ or mask.shape != self.views.shape:
             raise ValueError(f"mask must be bool {list(self.views.shape)}, got {mask.dtype} {list(mask.shape)}")
-        flat_mask = mask.reshape(self.num_games, -1)
-        first_cells = flat_mask.argmax(axis=1)
-        self._check_room(*np.divmod(first_cells, self.mode.cols), chosen=flat_mask.any(axis=1))
+        first_cells = mask.reshape(self.num_games, -1).argmax(axis=1)  # without one: the corner, where there is room
+        self._check_room(first_cells // self.mode.cols, first_cells % self.mode.cols)
         _reveal_masked(*self._arrays(), np.ascontiguousarray(mask), *self._rules())
 
     def restart(self, which: ArrayLike) -> None:
@@ -99,13 +98,7 @@ class Games:
             slots = np.flatnonzero(which)
         else:
             slots = np.unique(_integers("slots", which, self.num_games))
-        self.views[slots] = HIDDEN
-        self.mines[slots] = False
-        self.status[slots] = PLAYING
-        self.moves[slots] = 0
-        self.index[slots] += self.num_games
-        self._is_laid[slots] = False
-        self._safe_left[slots] = self.mode.cells - self.mode.mines
+        _restart(*self._arrays(), slots, self.mode.cells - self.mode.mines)
 
     def state_dict(self) -> dict[str, NDArray]:
         """Copies of the arrays that `load_state_dict` needs to go on exactly from here."""
@@ -139,11 +132,11 @@ class Games:
             raise ValueError(f"{name}s must have shape [{self.num_games}], got {list(cells.shape)}")
         return np.ascontiguousarray(np.broadcast_to(cells, self.num_games))
 
-    def _check_room(self, rows: NDArray, cols: NDArray, chosen: NDArray | bool = True) -> None:
+    def _check_room(self, rows: NDArray, cols: NDArray) -> None:
         mode = self.mode
         if mode.first_click != "zero" or mode.mines <= mode.cells - min(3, mode.rows) * min(3, mode.cols):
             return
-        for game in np.flatnonzero(~self._is_laid & (self.status == PLAYING) & chosen):
+        for game in np.flatnonzero(~self._is_laid & (self.status == PLAYING)):
             limit = mode.max_mines(int(rows[game]), int(cols[game]))
             if mode.mines > limit:
                 raise ValueError(
@@ -170,13 +163,14 @@ def _integers(name: str, values: NDArray, limit: int) -> NDArray[np.int64]:
 
 @kernel
 def _reveal_one(
-    views, mines, status, moves, index, counts, is_laid, safe_left, game, row, col, seed, num_mines, radius, cascade, stack
+    views, mines, status, moves, index, counts, is_laid, safe_left,
+    game, row, col, seed, num_mines, radius, cascade, stack,
 ):  # fmt: skip
     """One move in one game; see `Games` for the arrays."""
     view = views[game]
     if not is_laid[game]:
         key = random_key(seed, index[game], _BOARDS)
-        lay_mines(mines[game], num_mines, row, col, radius, key)
+        lay_mines(mines[game], num_mines, row, col, radius, key, stack)
         count_neighbours(mines[game], counts[game])
         is_laid[game] = True
     moves[game] += 1
@@ -189,15 +183,26 @@ def _reveal_one(
     if status[game] != PLAYING:
         for r in range(view.shape[0]):
             for c in range(view.shape[1]):
-                if mines[game, r, c]:
-                    view[r, c] = MINE
+                view[r, c] = MINE if mines[game, r, c] else view[r, c]
+
+
+@kernel
+def _restart(views, mines, status, moves, index, counts, is_laid, safe_left, slots, num_safe):  # noqa: ARG001
+    for slot in slots:
+        views[slot] = HIDDEN
+        mines[slot] = False
+        status[slot] = PLAYING
+        moves[slot] = 0
+        index[slot] += views.shape[0]
+        is_laid[slot] = False
+        safe_left[slot] = num_safe
 
 
 @kernel
 def _reveal_each(
     views, mines, status, moves, index, counts, is_laid, safe_left, rows, cols, seed, num_mines, radius, cascade
 ):  # fmt: skip
-    stack = np.empty(views.shape[1] * views.shape[2], np.int32)
+    stack = np.empty(views.shape[1] * views.shape[2] + 1, np.int32)
     for game in range(views.shape[0]):
         row, col = rows[game], cols[game]
         if status[game] == PLAYING and views[game, row, col] == HIDDEN:
@@ -211,7 +216,7 @@ def _reveal_each(
 def _reveal_masked(
     views, mines, status, moves, index, counts, is_laid, safe_left, mask, seed, num_mines, radius, cascade
 ):  # fmt: skip
-    stack = np.empty(views.shape[1] * views.shape[2], np.int32)
+    stack = np.empty(views.shape[1] * views.shape[2] + 1, np.int32)
     for game in range(views.shape[0]):
         for row in range(views.shape[1]):
             for col in range(views.shape[2]):

@@ -12,7 +12,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-kernel = functools.partial(numba.njit, cache=True, nogil=True, error_model="numpy")
+kernel: Any = functools.partial(numba.njit, cache=True, nogil=True, error_model="numpy")
 
 
 class _Announcement(event.Listener):

@@ -22,7 +22,6 @@ from minesweeper.counting import (
     _sweep_back,
     chain_length,
     combine,
-    log_choose,
     not_proved,
 )
 from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, order_boxes, single_point

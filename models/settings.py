@@ -22,7 +22,9 @@ def check_number(key: str, value: Any, low: float, high: float = math.inf, *, in
         raise ValueError(f"{key} must be {kind} {bound}, got {value!r}")
 
 
-def merge_resumed(config: dict[str, Any], resume: str, overrides: Iterable[str], allowed: Collection[str]) -> DictConfig:
+def merge_resumed(
+    config: dict[str, Any], resume: str, overrides: Iterable[str], allowed: Collection[str]
+) -> DictConfig:
     """The configuration of the run that wrote a checkpoint, with the `overrides` (key=value) that a resume may change.
 
     Raises:

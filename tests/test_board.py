@@ -37,7 +37,14 @@ def naive_opening(view, counts, row, col):
 
 def laid(shape, num_mines, first, radius, seed, index=0):
     mines = np.zeros(shape, np.bool_)
-    lay_mines(mines, num_mines, *first, radius, np.uint64(random_key(np.uint64(seed), index, 0)))
+    lay_mines(
+        mines,
+        num_mines,
+        *first,
+        radius,
+        np.uint64(random_key(np.uint64(seed), index, 0)),
+        np.empty(mines.size, np.int32),
+    )
     return mines
 
 

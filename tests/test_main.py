@@ -6,10 +6,11 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import minesweeper.__main__ as program
-from minesweeper.posterior import StateBudgetError
+from minesweeper.posterior import Posterior, StateBudgetError
 from minesweeper.solvers import SOLVERS
 
 # Columns 2 and 3: one of the two mines is in column 2, so the other is in column 3; two layouts each.
@@ -193,6 +194,20 @@ def test_a_position_past_the_budget(ask, monkeypatch):
 
     monkeypatch.setattr(program, "solve_posterior", past_budget)
     assert ask(TWO_PAIRS, "--mines", "2") == (2, "", "error: counting needs more than max_states=1 states\n")
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "safest"),
+    [
+        ([0.0, 1e-12, 0.0], [[0, 0], [0, 2]]),
+        ([0.25, 0.25 + 1e-13, 0.25 + 1e-7], [[0, 0], [0, 1]]),
+    ],
+)
+def test_rounding_breaks_no_tie_and_nothing_ties_with_a_proof(ask, monkeypatch, probabilities, safest):
+    posterior = Posterior(np.array([probabilities]), math.nan, 1.0, True)
+    monkeypatch.setattr(program, "solve_posterior", lambda *_: posterior)
+    _, out, _ = ask("...\n", "--mines", "1", "--json")
+    assert json.loads(out)["safest"] == safest
 
 
 @pytest.mark.parametrize(

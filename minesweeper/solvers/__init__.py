@@ -1,6 +1,7 @@
 """All solvers by name. A new one is one file here and one line in `_CLASSES`."""
 
 import inspect
+from typing import Any
 
 from minesweeper.solvers.base import Solver
 from minesweeper.solvers.exact import ExactSolver
@@ -10,7 +11,7 @@ _CLASSES: tuple[type[Solver], ...] = (ExactSolver, RandomCellSolver)
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in _CLASSES}
 
 
-def make_solver(name: str, **settings: object) -> Solver:
+def make_solver(name: str, **settings: Any) -> Solver:
     """The solver of this name with these settings.
 
     Raises:
