@@ -108,12 +108,15 @@ def solve_posterior(
     probabilities = np.empty(batch.shape)
     interior = np.empty(batch.shape[0])
     log_layouts = np.empty(batch.shape[0])
-    exact = np.empty(batch.shape[0], np.bool_)
-    outcome, game, where, low, high = _solve(
-        batch, mines, max_states, over_budget == "raise", probabilities, interior, log_layouts, exact
-    )
-    if outcome != COUNTED:
-        _raise(outcome, batch, mines, max_states, game, where, low, high)
+    faults = np.empty((batch.shape[0], 4), np.int64)
+    _solve(batch, mines, max_states, probabilities, interior, log_layouts, faults)
+    exact = faults[:, 0] == COUNTED
+    is_wrong = ~exact
+    if over_budget == "density":
+        is_wrong &= faults[:, 0] != OVER_BUDGET
+    if is_wrong.any():
+        game = int(is_wrong.argmax())
+        _raise(batch, mines, max_states, game, *faults[game].tolist())
     if views.ndim == 3:
         return Posterior(probabilities, interior, log_layouts, exact)
     return Posterior(probabilities[0], interior[0], log_layouts[0], exact[0])
@@ -136,7 +139,7 @@ def proved_by_single_point(views: NDArray[np.int8], num_mines: ArrayLike) -> NDA
     known = np.empty(views.shape, np.int8)
     game, where = _single_point_each(views, known)
     if game >= 0:
-        _raise(CONTRADICTION, views, mines, 0, game, where, 0, 0)
+        _raise(views, mines, 0, game, CONTRADICTION, where, 0, 0)
     return known
 
 
@@ -157,7 +160,7 @@ def checked_views(views: ArrayLike, num_mines: ArrayLike) -> tuple[NDArray[np.in
 
 
 def _raise(
-    outcome: int, views: NDArray, mines: NDArray, max_states: int, game: int, where: int, low: int, high: int
+    views: NDArray, mines: NDArray, max_states: int, game: int, outcome: int, where: int, low: int, high: int
 ) -> None:
     rows, cols = views.shape[-2:]
     row, col = where // (cols + 2) - 1, where % (cols + 2) - 1
@@ -201,11 +204,11 @@ def _single_point_each(views, known):
 
 
 @kernel
-def _solve(views, num_mines, max_states, must_be_exact, probabilities, interior, log_layouts, exact):
-    """Writes the posterior of each view into the last four arrays.
+def _solve(views, num_mines, max_states, probabilities, interior, log_layouts, faults):
+    """Writes the posterior of each view into the other arrays.
 
-    Returns:
-        (outcome, game, where, low, high); the last four say what is wrong when the outcome is not `COUNTED`.
+    `faults` int64 [N, 4], out: the outcome of each view, and where, low and high, which say what is wrong when it is
+    neither `COUNTED` nor `OVER_BUDGET` (which comes with a usable answer).
     """
     num_games, rows, cols = views.shape
     width = cols + 2
@@ -214,20 +217,25 @@ def _solve(views, num_mines, max_states, must_be_exact, probabilities, interior,
     unknown = np.empty_like(field)
     stack = np.empty(field.size, np.int32)
     for game in range(num_games):
+        faults[game] = 0
         clue = fill_field(views[game], field)
         if clue < 0:
             clue = single_point(field, width, need, unknown, stack)
         if clue >= 0:
-            return CONTRADICTION, game, clue, 0, 0
+            faults[game, 0] = CONTRADICTION
+            faults[game, 1] = clue
+            continue
         boxes, num_boxes, num_clues, num_interior = make_boxes(field, width)
         known_mines = (field == MINE).sum()
-        outcome, where, low, high, box_probability, interior[game], log_layouts[game], exact[game] = _solve_boxes(
+        outcome, where, low, high, box_probability, interior[game], log_layouts[game] = _solve_boxes(
             boxes, num_boxes, num_clues, num_interior, need, unknown, width, num_mines[game] - known_mines, max_states
         )
-        if outcome == OVER_BUDGET and not must_be_exact:
-            outcome = COUNTED
-        if outcome != COUNTED:
-            return outcome, game, where, low + known_mines, high + known_mines
+        faults[game, 0] = outcome
+        faults[game, 1] = where
+        faults[game, 2] = low + known_mines
+        faults[game, 3] = high + known_mines
+        if outcome != COUNTED and outcome != OVER_BUDGET:
+            continue
         for row in range(rows):
             for col in range(cols):
                 cell = (row + 1) * width + col + 1
@@ -242,7 +250,6 @@ def _solve(views, num_mines, max_states, must_be_exact, probabilities, interior,
                 else:
                     probability = box_probability[boxes.cell_box[cell]]
                 probabilities[game, row, col] = probability
-    return COUNTED, -1, -1, 0, 0
 
 
 @kernel
@@ -250,8 +257,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
     """The posterior of the undecided cells.
 
     Returns:
-        (outcome, where, low, high, probability of each box, of the interior, log of the layouts, whether it is exact);
-        `OVER_BUDGET` comes with a usable answer.
+        (outcome, where, low, high, probability of each box, of the interior, log of the layouts).
     """
     probability = np.empty(num_boxes)
     num_components = find_components(boxes, num_boxes, num_clues)
@@ -275,7 +281,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
             layer_start[boxes.start[c] + c :], table, slot_of, left, max_states,
         )  # fmt: skip
         if outcome == CONTRADICTION:
-            return outcome, boxes.clue_cell[clue], 0, 0, probability, np.nan, np.nan, False
+            return outcome, boxes.clue_cell[clue], 0, 0, probability, np.nan, np.nan
         if outcome == OVER_BUDGET:
             is_exact = False
             last_state[c] = -1
@@ -305,7 +311,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
         if not totals.is_possible:
             least = leasts.sum()
             most = least + (lengths - 1).sum() + num_interior
-            return _IMPOSSIBLE_TOTAL, -1, least, most, probability, np.nan, np.nan, False
+            return _IMPOSSIBLE_TOTAL, -1, least, most, probability, np.nan, np.nan
         weights = totals.weights
         log_layouts = totals.log_layouts + log_scale
         if num_interior > 0:
@@ -335,7 +341,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
             mines = np.int64(layers.word_2[state] >> np.uint64(44)) - leasts[c]
             backward[state] = weights[starts[c] + mines]
         _sweep_back(members, boxes, layers, layer, last_state[c], backward, probability)
-    return COUNTED if is_exact else OVER_BUDGET, -1, 0, 0, probability, interior, log_layouts, is_exact
+    return COUNTED if is_exact else OVER_BUDGET, -1, 0, 0, probability, interior, log_layouts
 
 
 @kernel

@@ -22,7 +22,7 @@ class CNN(nn.Module):
         ValueError: a value that is not allowed.
     """
 
-    def __init__(self, width: int = 64, depth: int = 7, kernel: int = 3) -> None:
+    def __init__(self, width: int = 64, depth: int = 5, kernel: int = 3) -> None:
         super().__init__()
         for name, value in (("width", width), ("depth", depth), ("kernel", kernel)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
