@@ -109,7 +109,7 @@ def solve_posterior(
     interior = np.empty(batch.shape[0])
     log_layouts = np.empty(batch.shape[0])
     faults = np.empty((batch.shape[0], 4), np.int64)
-    _solve(batch, mines, max_states, probabilities, interior, log_layouts, faults)
+    solve_each(batch, mines, max_states, probabilities, interior, log_layouts, faults)
     exact = faults[:, 0] == COUNTED
     is_wrong = ~exact
     if over_budget == "density":
@@ -204,7 +204,7 @@ def _single_point_each(views, known):
 
 
 @kernel
-def _solve(views, num_mines, max_states, probabilities, interior, log_layouts, faults):
+def solve_each(views, num_mines, max_states, probabilities, interior, log_layouts, faults):
     """Writes the posterior of each view into the other arrays.
 
     `faults` int64 [N, 4], out: the outcome of each view, and where, low and high, which say what is wrong when it is

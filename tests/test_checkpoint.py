@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_training import known_bug
 
 from models import checkpoint
 from models.checkpoint import (
@@ -22,11 +23,6 @@ from models.checkpoint import (
 )
 
 SMALL = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
-
-
-def known_bug(reason):
-    """Marks a test that a reported bug fails; it must go with the bug."""
-    return pytest.mark.xfail(strict=True, reason=reason)
 
 
 class Forbidden:

@@ -122,7 +122,7 @@ def test_refused_threshold(threshold):
 
 
 def test_refused_tie_break():
-    with pytest.raises(ValueError, match="^tie_break must be one of random, corner, got 'first'$"):
+    with pytest.raises(ValueError, match=r"^tie_break must be one of random, corner.*, got 'first'$"):
         solver_of([[0.5]], tie_break="first")
 
 
@@ -148,7 +148,7 @@ def test_whole_games_do_not_depend_on_the_batch():
         for other in records[1:]:
             np.testing.assert_array_equal(records[0][name], other[name], err_msg=name)
     assert 0 < records[0].won.sum() < 40
-    assert 0 < records[0].guesses.max()
+    assert records[0].guesses.max() > 0
 
 
 def test_a_judge_does_not_trust_the_threshold():

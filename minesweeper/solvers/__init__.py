@@ -4,10 +4,19 @@ import inspect
 from typing import Any
 
 from minesweeper.solvers.base import Solver
+from minesweeper.solvers.double_set import DoubleSetSolver
 from minesweeper.solvers.exact import ExactSolver
 from minesweeper.solvers.random_cell import RandomCellSolver
+from minesweeper.solvers.single_point import SinglePointSolver
+from minesweeper.solvers.tiered import TieredSolver
 
-_CLASSES: tuple[type[Solver], ...] = (ExactSolver, RandomCellSolver)
+_CLASSES: tuple[type[Solver], ...] = (
+    ExactSolver,
+    RandomCellSolver,
+    SinglePointSolver,
+    DoubleSetSolver,
+    TieredSolver,
+)
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in _CLASSES}
 
 

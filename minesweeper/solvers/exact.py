@@ -1,31 +1,58 @@
-"""The exact solver: opens proved cells, otherwise the cell with the lowest exact mine probability."""
+"""The exact solver: opens proved cells, otherwise the cell with the lowest exact mine probability.
+
+`tie_break` and `tie_margin` say which of the safest cells is opened, `endgame` from when on the rest of the game is
+played out exactly instead.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minesweeper.endgame import endgame_values
 from minesweeper.frontier import SAFE
-from minesweeper.posterior import MAX_STATES, mine_posterior, proved_by_single_point
-from minesweeper.solvers.base import Solver
+from minesweeper.lookahead import progress_chances
+from minesweeper.posterior import MAX_STATES, proved_by_single_point, solve_posterior
+from minesweeper.solvers.base import TIE_BREAKS, Solver, choose_lowest
+
+_MOST_SETS = 200_000  # in the move tree of one endgame: about a second
+_MOST_LAYOUTS = 100_000
 
 
 class ExactSolver(Solver):
     """Plays by the exact posterior (`minesweeper.posterior`).
 
     Args:
-        tie_break: see `Solver`.
+        tie_break: among the safest cells, "random" and "corner" as in `Solver`, or "progress": the highest chance that
+            the cell is safe and leaves a cell that is proved safe, or wins; counted exactly.
+        tie_margin: with "progress", the safest cells are those at most this above the lowest probability.
+        endgame: when at most this many layouts are left, the move tree is played out exactly (0: never); a tree too
+            large for that is left to `tie_break`.
         max_states: budget of one position. Past it (artificial boards only) the weaker answer of
             `over_budget="density"` is played.
+
+    Raises:
+        ValueError: a setting outside its range.
     """
 
     name = "exact"
 
-    def __init__(self, tie_break: str = "random", max_states: int = MAX_STATES) -> None:
-        super().__init__(tie_break)
+    def __init__(
+        self, tie_break: str = "random", tie_margin: float = 0.0, endgame: int = 0, max_states: int = MAX_STATES
+    ) -> None:
+        if tie_break not in (*TIE_BREAKS, "progress"):
+            raise ValueError(f"tie_break must be one of {', '.join(TIE_BREAKS)}, progress, got {tie_break!r}")
+        if not 0 <= tie_margin <= 1:
+            raise ValueError(f"tie_margin must be 0 to 1, got {tie_margin!r}")
+        if not 0 <= endgame <= _MOST_LAYOUTS:
+            raise ValueError(f"endgame must be 0 to {_MOST_LAYOUTS}, got {endgame!r}")
+        super().__init__("random" if tie_break == "progress" else tie_break)
+        self.looks_ahead = tie_break == "progress"
+        self.tie_margin = tie_margin
+        self.endgame = endgame
         self.max_states = max_states
 
     def mine_probabilities(self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Solver`."""
-        return mine_posterior(views, num_mines, max_states=self.max_states, over_budget="density")
+        return solve_posterior(views, num_mines, max_states=self.max_states, over_budget="density").probabilities
 
     def choose(
         self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64], keys: NDArray[np.uint64]
@@ -35,6 +62,32 @@ class ExactSolver(Solver):
         is_guess = np.zeros(len(views), np.bool_)
         stuck = np.flatnonzero(~mask.any(axis=(1, 2)))
         if stuck.size:
-            mines = num_mines if np.ndim(num_mines) == 0 else np.asarray(num_mines)[stuck]
-            mask[stuck], is_guess[stuck] = super().choose(views[stuck], mines, keys[stuck])
+            mines = np.broadcast_to(np.asarray(num_mines, np.int64), len(views))[stuck]
+            mask[stuck], is_guess[stuck] = self._choose_counted(views[stuck], mines, keys[stuck])
         return mask, is_guess
+
+    def _choose_counted(
+        self, views: NDArray[np.int8], mines: NDArray[np.int64], keys: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        posterior = solve_posterior(views, mines, max_states=self.max_states, over_budget="density")
+        mask, is_guess = choose_lowest(posterior.probabilities, views, keys, 0.0, self.tie_break)
+        if self.looks_ahead:
+            guesses = np.flatnonzero(is_guess & posterior.exact)
+            chances = np.empty((guesses.size, *views.shape[1:]))
+            progress_chances(
+                views[guesses], mines[guesses], posterior.probabilities[guesses], self.tie_margin, self.max_states, chances
+            )
+            mask[guesses] = _highest(chances, views[guesses], keys[guesses])
+        if self.endgame:
+            few = is_guess & posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
+            values = np.empty(views.shape[1:])
+            for game in np.flatnonzero(few):
+                if endgame_values(views[game], mines[game], self.endgame, _MOST_SETS, values) > 0:
+                    mask[game] = _highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
+        return mask, is_guess
+
+
+def _highest(scores: NDArray[np.float64], views: NDArray[np.int8], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """The hidden cell of the highest score in each game, a random one of equals; NaN is no candidate."""
+    mask, _ = choose_lowest(np.where(np.isnan(scores), np.inf, -scores), views, keys, guess_threshold=-np.inf)
+    return mask

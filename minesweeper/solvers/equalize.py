@@ -1,0 +1,110 @@
+"""Equalised estimates: every number shares its mines out evenly, then the shares are rescaled until they agree.
+
+    1. Single-point rules to a fixpoint; cells they decide leave the problem, and only these are proofs.
+    2. A number that needs m mines among k undecided neighbours gives each of them m / k. A cell that several numbers
+       see gets 1 - (1 - m1 / k1)(1 - m2 / k2)...
+    3. Number after number, in reading order, the probabilities of its undecided neighbours are multiplied by one factor
+       that makes them sum to m, and cut off at `_MARGIN` from 0 and 1. Rounds over all numbers go on until none has
+       moved by more than `_TOLERANCE` since the round before, or for `_MAX_ROUNDS`.
+    4. A cell beside no number gets the mines that the others leave over, divided by the number of such cells, cut off
+       likewise.
+    5. The cell of lowest probability is opened.
+
+Step 3 is iterative proportional fitting. It converges, but only slowly (as 1 / rounds) where the numbers together force
+a cell to 0 or 1, and not quite to sums that agree where the cut-off is in the way; the last round is then the answer.
+
+Source: "Algorithms of a bot for Minesweeper" (in Russian), habr.com/ru/articles/211188, 2014. We differ: it first
+splits groups that contain each other, which proves more; it rescales until all sums are within 0.01 (for ever, if they
+never are) and cuts off at .99 in the end.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minesweeper.board import HIDDEN, MINE
+from minesweeper.frontier import SAFE, fill_field, make_boxes, single_point
+from minesweeper.kernels import kernel
+from minesweeper.posterior import proved_by_single_point
+from minesweeper.solvers.singles_first import SinglesFirst
+
+_TOLERANCE = 1e-4
+_MAX_ROUNDS = 200
+_MARGIN = 1e-3
+
+
+class EqualizeSolver(SinglesFirst):
+    """Approximate probabilities that meet the numbers one by one; see the module."""
+
+    name = "equalize"
+
+    def mine_probabilities(self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `Solver`."""
+        known = proved_by_single_point(views, num_mines)
+        probabilities = np.empty(views.shape)
+        mines = np.full(len(views), num_mines, np.int64)
+        _estimate_each(views, np.where(views == HIDDEN, known, views), mines, probabilities)
+        return probabilities
+
+
+@kernel
+def _estimate_each(views, decided_views, num_mines, probabilities):
+    """Fills `probabilities`; `decided_views` are the views with `SAFE` and `MINE` where single numbers prove it."""
+    num_games, rows, cols = views.shape
+    width = cols + 2
+    field = np.empty((rows + 2) * width, np.int8)
+    need = np.empty_like(field)
+    unknown = np.empty_like(field)
+    stack = np.empty(field.size, np.int32)
+    for game in range(num_games):
+        fill_field(decided_views[game], field)
+        single_point(field, width, need, unknown, stack)  # for need and unknown: it has nothing left to decide
+        boxes, num_boxes, num_clues, num_interior = make_boxes(field, width)
+        box_probability = _equalised(boxes, num_boxes, num_clues, need, unknown)
+        left = num_mines[game] - (field == MINE).sum() - (boxes.size[:num_boxes] * box_probability).sum()
+        interior = _inside(left / num_interior)
+        for row in range(rows):
+            for col in range(cols):
+                cell = (row + 1) * width + col + 1
+                if views[game, row, col] != HIDDEN:
+                    probability = np.nan
+                elif field[cell] == SAFE:
+                    probability = 0.0
+                elif field[cell] == MINE:
+                    probability = 1.0
+                elif boxes.cell_box[cell] < 0:
+                    probability = interior
+                else:
+                    probability = box_probability[boxes.cell_box[cell]]
+                probabilities[game, row, col] = probability
+
+
+@kernel
+def _equalised(boxes, num_boxes, num_clues, need, unknown):
+    """Steps 2 and 3, a box at a time: its cells see the same numbers, so they have the same probability."""
+    probability = np.empty(num_boxes)
+    for box in range(num_boxes):
+        none = 1.0
+        for k in range(boxes.degree[box]):
+            clue = boxes.clue_cell[boxes.clues[box, k]]
+            none *= 1.0 - need[clue] / unknown[clue]
+        probability[box] = _inside(1.0 - none)
+    before = np.empty(num_boxes)
+    for _ in range(_MAX_ROUNDS):
+        before[:] = probability
+        for clue in range(num_clues):
+            total = 0.0
+            for k in range(boxes.clue_degree[clue]):
+                box = boxes.clue_boxes[clue, k]
+                total += boxes.size[box] * probability[box]
+            factor = need[boxes.clue_cell[clue]] / total
+            for k in range(boxes.clue_degree[clue]):
+                box = boxes.clue_boxes[clue, k]
+                probability[box] = _inside(probability[box] * factor)
+        if num_boxes == 0 or np.abs(probability - before).max() <= _TOLERANCE:
+            break
+    return probability
+
+
+@kernel
+def _inside(probability):
+    return min(max(probability, _MARGIN), 1.0 - _MARGIN)

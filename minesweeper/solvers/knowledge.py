@@ -1,0 +1,274 @@
+"""Set inference, as in a knowledge base of sentences "so many mines are among these cells".
+
+    1. Each number is a set: its undecided neighbours, and how many mines are among them.
+    2. A set with count 0 is all safe; one whose count is its size is all mines. Known cells are taken out of all sets.
+    3. A set that contains another splits: the rest of its cells is a set too, with the rest of its count. The rests are
+       compared like the others, until none is new.
+    4. The mine total is a set too: all undecided cells and the mines left. When rules 1 to 3 decide nothing more, it is
+       split by sets that don't overlap, one after another; rule 2 decides what is left of it.
+    5. Rules 1 to 4 are repeated until they decide nothing. The safe cells are opened.
+    6. If there are none, a cell in no set but the total is opened; failing that, one of the set with the smallest
+       count / size.
+
+Rule 3 needs no bound. A rest lies around the same number as the set that it is the rest of, so there are at most 255
+sets a number, and a set meets only sets within two rows and columns. Rule 4 is a search for the best family of sets, so
+it is bounded, and what is left of the total is not compared with other sets: see `knowledge_total.py`. What takes
+unions of sets, or a distinction of cases, is not proved; `csp` has it.
+
+The probability of an undecided cell is the smallest count / size over its sets; a split set doesn't count, since its
+parts say more (the lowest cell is the same). A cell in no set but the total gets mines left / undecided cells, or
+`_BELOW` times the lowest of the others if that is less, because rule 6 opens it first.
+
+Source: the project "Minesweeper" of CS50's Introduction to Artificial Intelligence with Python (Harvard, 2020). We
+differ: there a random cell is opened when none is safe, and the mine total is not used.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minesweeper.board import HIDDEN, MINE
+from minesweeper.frontier import SAFE, fill_field, neighbour_offsets, single_point
+from minesweeper.kernels import kernel
+from minesweeper.posterior import InconsistentViewError, proved_by_single_point
+from minesweeper.solvers.knowledge_total import decide_by_total
+from minesweeper.solvers.singles_first import SinglesFirst
+
+_CONSISTENT, _TOTAL = (
+    -1,
+    -2,
+)  # what contradicts itself: nothing, the mine total, or the field cell that is given instead
+_BELOW = 0.999
+_ROW = 5  # bits a row of a mask: its 3x3 cells shift up to two columns without meeting the next row
+_FIRST_ROW = 0b111
+_FIRST_COL = 1 | 1 << _ROW | 1 << 2 * _ROW
+
+
+class KnowledgeSolver(SinglesFirst):
+    """Proves by comparing sets of cells; see the module."""
+
+    name = "knowledge"
+
+    def mine_probabilities(self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `Solver`.
+
+        Raises:
+            InconsistentViewError: sets contradict each other or the mine total.
+        """
+        known = proved_by_single_point(views, num_mines)
+        probabilities = np.empty(views.shape)
+        mines = np.full(len(views), num_mines, np.int64)
+        game, fault = _infer_each(views, np.where(views == HIDDEN, known, views), mines, probabilities)
+        if fault == _TOTAL:
+            raise InconsistentViewError(f"view {game}: {mines[game]} mines are not possible", game)
+        if fault != _CONSISTENT:
+            row, col = (int(x) - 1 for x in divmod(fault, views.shape[2] + 2))
+            raise InconsistentViewError(f"view {game}: numbers around ({row}, {col}) can't all be met", game, row, col)
+        return probabilities
+
+
+class Sets(NamedTuple):
+    """S sets of undecided cells, each in a 3x3 box whose first row and column it touches."""
+
+    num: NDArray[np.int64]  # [1] how many there are; the arrays may be larger
+    corner: NDArray[np.int32]  # [S] the field cell at the top left of the box
+    mask: NDArray[np.int32]  # [S] bit _ROW * row + col of the box for each cell
+    cells: NDArray[np.int32]  # [S, 8] its field cells
+    size: NDArray[np.int8]  # [S] how many
+    count: NDArray[np.int8]  # [S] mines
+    is_split: NDArray[np.bool_]  # [S] it contains another set
+    following: NDArray[np.int32]  # [S] the next set with the same corner, or -1
+    first: NDArray[np.int32]  # [field size] the first set with this corner, or -1
+
+
+@kernel
+def _infer_each(views, decided_views, num_mines, probabilities):
+    """Fills `probabilities`; `decided_views` are the views with `SAFE` and `MINE` where single numbers prove it.
+
+    Returns:
+        (-1, _CONSISTENT), or the first view that contradicts itself and where: a field cell, or _TOTAL.
+    """
+    num_games, rows, cols = views.shape
+    width = cols + 2
+    field = np.empty((rows + 2) * width, np.int8)
+    need = np.empty_like(field)
+    unknown = np.empty_like(field)
+    stack = np.empty(field.size, np.int32)
+    smallest = np.empty(field.size)
+    sets = _with_room(64, np.full(field.size, -1, np.int32))
+    for game in range(num_games):
+        fill_field(decided_views[game], field)
+        has_decided = True
+        while has_decided:
+            fault = single_point(field, width, need, unknown, stack)
+            if fault == _CONSISTENT:
+                sets, fault = _all_sets(field, width, need, unknown, sets)
+            if fault != _CONSISTENT:
+                return game, fault
+            has_decided = _decide(field, sets)
+            left = num_mines[game] - (field == MINE).sum()
+            if not has_decided:
+                has_decided, is_possible = decide_by_total(field, width, sets, left)
+                if not is_possible:
+                    return game, _TOTAL
+        outside = _smallest_shares(field, sets, left, smallest)
+        for row in range(rows):
+            for col in range(cols):
+                cell = (row + 1) * width + col + 1
+                if views[game, row, col] != HIDDEN:
+                    probability = np.nan
+                elif field[cell] == SAFE:
+                    probability = 0.0
+                elif field[cell] == MINE:
+                    probability = 1.0
+                elif smallest[cell] == np.inf:
+                    probability = outside
+                else:
+                    probability = smallest[cell]
+                probabilities[game, row, col] = probability
+    return -1, _CONSISTENT
+
+
+@kernel
+def _all_sets(field, width, need, unknown, sets):
+    """Rules 1 and 3. Returns the sets in place of the old `sets` (the same arrays or larger ones), and a fault."""
+    offsets = neighbour_offsets(width)
+    for i in range(sets.num[0]):
+        sets.first[sets.corner[i]] = -1
+    sets.num[0] = 0
+    for clue in range(width + 1, field.size - width - 1):
+        if field[clue] < 0 or unknown[clue] == 0:
+            continue
+        mask = 0
+        for k in range(8):
+            if field[clue + offsets[k]] == HIDDEN:
+                from_corner = offsets[k] + width + 1
+                mask |= 1 << (from_corner // width * _ROW + from_corner % width)
+        sets, is_consistent = _add(sets, clue - width - 1, mask, need[clue], width)
+        if not is_consistent:
+            return sets, clue
+    latest = 0
+    while latest < sets.num[0]:  # each pair is compared when its later set is the latest
+        corner = sets.corner[latest]
+        for row in range(-2, 3):
+            for col in range(-2, 3):
+                other_corner = corner + row * width + col
+                if row * col < 0 or not 0 <= other_corner < field.size:
+                    continue
+                other = sets.first[other_corner]
+                while other >= 0:
+                    next_other = sets.following[other]
+                    if other < latest:
+                        if row >= 0 and col >= 0:
+                            sets, is_consistent = _split(sets, latest, other, row * _ROW + col, width)
+                            if not is_consistent:
+                                return sets, corner
+                        if row <= 0 and col <= 0:
+                            sets, is_consistent = _split(sets, other, latest, -row * _ROW - col, width)
+                            if not is_consistent:
+                                return sets, corner
+                    other = next_other
+        latest += 1
+    return sets, _CONSISTENT
+
+
+@kernel
+def _split(sets, larger, smaller, shift, width):
+    """Splits `larger` if it contains `smaller`, whose box lies `shift` bits further. Returns (sets, is consistent)."""
+    inner = sets.mask[smaller] << shift
+    if inner & ~sets.mask[larger] != 0:
+        return sets, True
+    sets.is_split[larger] = True
+    rest = sets.mask[larger] & ~inner
+    return _add(sets, sets.corner[larger], rest, sets.count[larger] - sets.count[smaller], width)
+
+
+@kernel
+def _add(sets, corner, mask, count, width):
+    """Adds a set unless it is there. Returns (sets, whether its count is possible)."""
+    while mask & _FIRST_ROW == 0:
+        mask >>= _ROW
+        corner += width
+    while mask & _FIRST_COL == 0:
+        mask >>= 1
+        corner += 1
+    other = sets.first[corner]
+    while other >= 0:
+        if sets.mask[other] == mask:
+            return sets, sets.count[other] == count
+        other = sets.following[other]
+    new = sets.num[0]
+    if new == sets.mask.size:
+        larger = _with_room(2 * new, sets.first)
+        larger.num[0] = new
+        larger.corner[:new] = sets.corner
+        larger.mask[:new] = sets.mask
+        larger.cells[:new] = sets.cells
+        larger.size[:new] = sets.size
+        larger.count[:new] = sets.count
+        larger.is_split[:new] = sets.is_split
+        larger.following[:new] = sets.following
+        sets = larger
+    size = 0
+    for row in range(3):
+        for col in range(3):
+            if mask >> (row * _ROW + col) & 1:
+                sets.cells[new, size] = corner + row * width + col
+                size += 1
+    sets.corner[new] = corner
+    sets.mask[new] = mask
+    sets.size[new] = size
+    sets.count[new] = count
+    sets.is_split[new] = False
+    sets.following[new] = sets.first[corner]
+    sets.first[corner] = new
+    sets.num[0] = new + 1
+    return sets, 0 <= count <= size
+
+
+@kernel
+def _with_room(room, first):
+    """No sets yet, and room for so many."""
+    return Sets(
+        np.zeros(1, np.int64),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty((room, 8), np.int32),
+        np.empty(room, np.int8),
+        np.empty(room, np.int8),
+        np.empty(room, np.bool_),
+        np.empty(room, np.int32),
+        first,
+    )
+
+
+@kernel
+def _decide(field, sets):
+    """Rule 2. Returns whether it decides a cell."""
+    has_decided = False
+    for i in range(sets.num[0]):
+        if sets.count[i] == 0 or sets.count[i] == sets.size[i]:
+            for cell in sets.cells[i, : sets.size[i]]:
+                field[cell] = SAFE if sets.count[i] == 0 else MINE
+            has_decided = True
+    return has_decided
+
+
+@kernel
+def _smallest_shares(field, sets, left, smallest):
+    """Fills `smallest` [field size] with the smallest count / size of each cell, infinite in no set but the total.
+
+    Returns:
+        The probability of a cell in no set but the total.
+    """
+    smallest[:] = np.inf
+    outside = left / max((field == HIDDEN).sum(), 1)
+    for i in range(sets.num[0]):
+        if sets.is_split[i]:
+            continue
+        share = sets.count[i] / sets.size[i]
+        outside = min(outside, _BELOW * share)
+        for cell in sets.cells[i, : sets.size[i]]:
+            smallest[cell] = min(smallest[cell], share)
+    return outside

@@ -1,0 +1,112 @@
+"""Training refuses what it cannot use: it names the key, the value and what is allowed, and leaves no folder behind."""
+
+import re
+import runpy
+import subprocess
+import sys
+
+import pytest
+import torch
+from tiny_training import ROOT, TINY, TINY_CNN, known_bug, train_tiny
+
+AT_LEAST_0, AT_LEAST_1 = "a number of at least 0", "an integer of at least 1"
+SHARE = "a number from 0 to 1"
+FIRST_CELLS = "random, corner, centre, solver or [row, col]"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("target=mines", "target must be one of board, posterior, got 'mines'"),
+        ("target=null", "target must be one of board, posterior, got None"),
+        ("loss=l1", "loss must be one of bce, mse, got 'l1'"),
+        ("symmetries=8", "symmetries must be one of True, False, got 8"),
+        ("games=null", "games and minutes must not both be null: the run would never end"),
+        ("games=0", f"games must be {AT_LEAST_1}, got 0"),
+        ("games=1.5", f"games must be {AT_LEAST_1}, got 1.5"),
+        ("games=true", f"games must be {AT_LEAST_1}, got True"),
+        ("minutes=-1", f"minutes must be {AT_LEAST_0}, got -1"),
+        ("minutes=long", f"minutes must be {AT_LEAST_0}, got 'long'"),
+        ("num_live_games=0", "num_live_games must be an integer from 1 to 1000000, got 0"),
+        ("num_live_games=2.0", "num_live_games must be an integer from 1 to 1000000, got 2.0"),
+        ("lr=-0.1", "lr must be a number from 0 to 10, got -0.1"),
+        ("lr=fast", "lr must be a number from 0 to 10, got 'fast'"),
+        ("lr=nan", "lr must be a number from 0 to 10, got nan"),
+        ("lr=null", "lr must be a number from 0 to 10, got None"),
+        ("warmup=1.1", f"warmup must be {SHARE}, got 1.1"),
+        ("weight_decay=-1", "weight_decay must be a number from 0 to 10, got -1"),
+        ("clip=-1", f"clip must be {AT_LEAST_0}, got -1"),
+        ("average=1.5", f"average must be {SHARE}, got 1.5"),
+        ("guess_threshold=2", f"guess_threshold must be {SHARE}, got 2"),
+        ("eval_minutes=-1", f"eval_minutes must be {AT_LEAST_0}, got -1"),
+        ("eval_games=0", "eval_games must be an integer from 1 to 10000000, got 0"),
+        ("log_steps=0", f"log_steps must be {AT_LEAST_1}, got 0"),
+        ("checkpoint_minutes=often", f"checkpoint_minutes must be {AT_LEAST_0}, got 'often'"),
+        ("threads=-1", "threads must be an integer from 0 to 4096, got -1"),
+        ("first_cell=middle", f"first_cell must be one of {FIRST_CELLS}, got 'middle'"),
+        ("first_cell=solver", "first_cell must be random, corner, centre or [row, col], got 'solver'"),
+        ("first_cell=[5,0]", "first_cell must be a cell of 0..4, 0..4, got [5, 0]"),
+        ("first_cell=[0]", "first_cell must be a cell of 0..4, 0..4, got [0]"),
+        ("first_cell=[0.5,1]", "first_cell must be a cell of 0..4, 0..4, got [0.5, 1]"),
+        ("mode.rows=0", "rows must be 1 to 1000, got 0"),
+        ("mode.cols=5.5", "cols must be an integer, got 5.5"),
+        ("mode.mines=25", "mines must be 0 to 24 on 5x5 with first_click=safe, got 25"),
+        ("mode.first_click=free", "first_click must be one of any, safe, zero, got 'free'"),
+        ("mode.openings=1", "openings must be true or false, got 1"),
+        ("model.width=0", "model: width must be an integer of at least 1, got 0"),
+        ("model.depth=4", "model: depth must be odd, got 4"),
+        ("model._target_=torch.nn.ReLU", "model._target_ must be a class in models, got 'torch.nn.ReLU'"),
+        ("device=gpu", "device must be one of auto, cpu, cuda, got 'gpu'"),
+        ("precision=fp8", "precision must be one of auto, bf16, float32, got 'fp8'"),
+        ("resume=missing.pt", "no checkpoint at missing.pt; train one with `python train.py"),
+        pytest.param("seed=-1", "seed must be", marks=known_bug("the folder is made before the seed is checked")),
+        pytest.param("seed=1.5", "seed must be", marks=known_bug("the folder is made before the seed is checked")),
+        pytest.param("seed=abc", "seed must be", marks=known_bug("invalid literal for int() with base 10: 'abc'")),
+        pytest.param("seed=null", "seed must be", marks=known_bug("TypeError")),
+        pytest.param("first_cell=null", "first_cell must be", marks=known_bug("TypeError")),
+        pytest.param("first_cell=3", "first_cell must be", marks=known_bug("TypeError")),
+        pytest.param("eval_first_cell=middle", "eval_first_cell must be", marks=known_bug("names first_cell")),
+        pytest.param("eval_first_cell=[9,9]", "eval_first_cell must be", marks=known_bug("names first_cell")),
+        pytest.param("run_dir=2026", "run_dir", marks=known_bug("TypeError")),
+        pytest.param(f"run_dir={ROOT}/train.py", "run_dir", marks=known_bug("FileExistsError")),
+        pytest.param("resume=5", "no checkpoint at 5", marks=known_bug("the number is a file to Path, not to merging")),
+    ],
+)
+def test_refused(tmp_path, override, message):
+    run_dir = tmp_path / "run"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        train_tiny(run_dir, override)
+    assert not run_dir.exists()
+
+
+def test_cuda_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    message = "device=cuda, but torch finds no CUDA device here; use device=cpu or device=auto"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        train_tiny(tmp_path / "run", "device=cuda")
+    assert not (tmp_path / "run").exists()
+    train_tiny(tmp_path / "run", "device=auto", "games=1")
+    assert "device cpu" in (tmp_path / "run" / "train.log").read_text()
+
+
+def test_a_first_cell_without_room_is_refused(tmp_path):
+    settings = ("mode.rows=3", "mode.cols=3", "mode.mines=5", "mode.first_click=zero", "games=5")
+    train_tiny(tmp_path / "corner", *settings, "first_cell=corner")
+    with pytest.raises(ValueError, match=r"mines must be at most 0 for a first reveal at \(1, 1\)"):
+        train_tiny(tmp_path / "centre", *settings, "first_cell=centre")
+
+
+def test_the_program_trains_and_then_refuses_the_folder(tmp_path, monkeypatch):
+    command = [str(ROOT / "train.py"), *TINY, *TINY_CNN, "games=3", f"run_dir={tmp_path / 'run'}"]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "beginner_cnn: 665 parameters" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {"best.pt", "last.pt"} <= {file.name for file in (tmp_path / "run").iterdir()}
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+    for override, message in (("games=4", "run_dir="), ("lr=-1", "lr must be"), ("resume=no.pt", "no checkpoint at")):
+        monkeypatch.setattr(sys, "argv", [*command, override])
+        with pytest.raises(SystemExit) as caught:
+            runpy.run_path(command[0], run_name="__main__")
+        assert caught.value.code.startswith(f"error: {message}")
+        assert "\n" not in caught.value.code
