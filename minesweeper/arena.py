@@ -65,12 +65,13 @@ def check_first_cell(first_cell: str | Sequence[int], mode: Mode) -> None:
         if first_cell not in FIRST_CELLS:
             raise ValueError(f"first_cell must be one of {', '.join(FIRST_CELLS)} or [row, col], got {first_cell!r}")
         return
-    cell = list(first_cell)
-    limits = (mode.rows, mode.cols)
-    if len(cell) != 2 or not all(
-        isinstance(x, (int, np.integer)) and 0 <= x < n for x, n in zip(cell, limits, strict=True)
-    ):
-        raise ValueError(f"first_cell must be a cell of 0..{mode.rows - 1}, 0..{mode.cols - 1}, got {cell}")
+    cell: list = list(first_cell) if isinstance(first_cell, (Sequence, np.ndarray)) else [first_cell]
+    are_integers = all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in cell)
+    if not (len(cell) == 2 and are_integers and 0 <= cell[0] < mode.rows and 0 <= cell[1] < mode.cols):
+        raise ValueError(
+            f"first_cell must be one of {', '.join(FIRST_CELLS)} or [row, col] with row 0 to {mode.rows - 1} and "
+            f"col 0 to {mode.cols - 1}, got {first_cell!r}"
+        )
 
 
 def first_cells(first_cell: str | Sequence[int], games: Games) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,8 +8,11 @@ The steps, for one view (see `frontier.py` for the terms):
        that each component gets the weight of each of its totals, and the interior its share.
     3. Backward, per component: the weight of all completions of each state, and from both the marginal of each box.
 
-Counts are float64, exact up to 2**53, and rescaled by powers of two when they grow. Whether a layout exists at all
-never depends on rounding: a positive value is kept at or above `_TINY`, so zero means "no layout".
+On large boards each mine of a layout weighs a factor, the tilt, chosen so that the known total is the likely one. All
+layouts have the same total, so this changes no probability; without it the total could lie in a tail too small for
+floating point. Counts are float64, without tilt exact up to 2**53, and rescaled by powers of two when they grow.
+Whether a layout exists at all never depends on rounding: a positive value is kept at or above `_TINY`, so zero means
+"no layout".
 """
 
 import math
@@ -75,7 +78,7 @@ def _with_room(layers, used_states, used_edges, more_states, more_edges):
 
 
 @kernel
-def _new_layers():
+def new_layers():
     states, edges = 1024, 2048
     return Layers(
         np.empty(states, np.uint64),
@@ -89,7 +92,7 @@ def _new_layers():
 
 
 @kernel
-def _lowered(values, factor):
+def _scale(values, factor):
     """Multiplies by `factor` in place; what was positive stays so."""
     for i in range(values.size):
         if values[i] > 0.0:
@@ -97,11 +100,12 @@ def _lowered(values, factor):
 
 
 @kernel
-def _sweep(order, boxes, need, layers, num_states, num_edges, layer_start, table, slot_of, left, max_states):
+def sweep(order, boxes, need, ways, layers, num_states, num_edges, layer_start, table, slot_of, left, max_states):
     """Step 1 for one component.
 
     Args:
         order: int32 [B'], its boxes in sweep order.
+        ways: float64 [9, 9], from `weighted_ways`.
         layer_start: int32, out: [i] first state of the layer before box i of `order`; [B'] of the last layer.
         table: int32 [power of two], hash table of state numbers; entries of earlier layers count as empty.
         slot_of, left: int32 [K], scratch space.
@@ -114,6 +118,7 @@ def _sweep(order, boxes, need, layers, num_states, num_edges, layer_start, table
             left[boxes.clues[box, k]] = -1
     free_slots = (np.int64(1) << MAX_OPEN_CLUES) - 1
     log_scale = 0.0
+    is_tilted = ways[1, 1] != 1.0
     cells_unscaled = np.int64(0)
     layers.word_1[num_states] = 0
     layers.word_2[num_states] = 0
@@ -224,26 +229,26 @@ def _sweep(order, boxes, need, layers, num_states, num_edges, layer_start, table
                     if layers.word_1[found] == new_1 and layers.word_2[found] == new_2:
                         break
                     place = (place + 1) & slot_mask
-                layers.forward[found] += value * _BINOMIAL[size, mines]
+                layers.forward[found] += max(value * ways[size, mines], _TINY)
                 layers.target[num_edges] = found
                 num_edges += 1
         if next_end == end:
             return CONTRADICTION, boxes.clues[box, 0], layers, table, begin, num_edges, 0.0
         begin, end = end, next_end
         cells_unscaled += size
-        if cells_unscaled > 250:
+        if cells_unscaled > 250 or is_tilted:
             cells_unscaled = np.int64(0)
             largest = layers.forward[begin:end].max()
-            if largest > _BIG:
+            if not 1 / _BIG < largest < _BIG:
                 power = 2.0 ** np.floor(np.log2(largest))
-                _lowered(layers.forward[begin:end], 1 / power)
+                _scale(layers.forward[begin:end], 1 / power)
                 log_scale += np.log(power)
     layer_start[order.size] = begin
     return COUNTED, -1, layers, table, end, num_edges, log_scale
 
 
 @kernel
-def _sweep_back(order, boxes, layers, layer_start, num_states, backward, probability):
+def sweep_back(order, boxes, ways, layers, layer_start, num_states, backward, probability):
     """Step 3 for one component: writes the mine probability of each box, given `backward` of the last layer.
 
     `backward` float64 [S] is filled for the other layers. Proved boxes get exactly 0.0 or 1.0.
@@ -266,7 +271,7 @@ def _sweep_back(order, boxes, layers, layer_start, num_states, backward, probabi
                 after = backward[layers.target[layers.first_edge[state] + k]]
                 if after > 0.0:
                     mines = layers.least[state] + k
-                    weight = _BINOMIAL[size, mines] * after
+                    weight = max(ways[size, mines] * after, _TINY)
                     completions += weight
                     mine_share += mines * weight
                     can_be_mine |= mines > 0
@@ -281,8 +286,14 @@ def _sweep_back(order, boxes, layers, layer_start, num_states, backward, probabi
             probability[box] = 1.0
         else:
             probability[box] = not_proved(expected / total / size)
-        if largest > _BIG:
-            _lowered(backward[begin:end], 1.0 / largest)
+        if largest > 0.0 and not 1 / _BIG < largest < _BIG:
+            _scale(backward[begin:end], 1.0 / largest)
+
+
+@kernel
+def weighted_ways(tilt):
+    """float64 [9, 9]: [n, m] the ways to lay m mines in n cells, times tilt**m."""
+    return _BINOMIAL * tilt ** np.arange(9)
 
 
 @kernel
@@ -292,24 +303,28 @@ def not_proved(probability):
 
 
 @kernel
-def _interior_weights(num_interior, mines_left, least, most):
-    """C(num_interior, mines_left - total) for total = least..most over the largest of them; and the log of that."""
+def _interior_weights(num_interior, mines_left, least, most, tilt):
+    """C(num_interior, m) * tilt**m for m = mines_left - total, total = least..most, over the largest of them.
+
+    Returns:
+        (float64 [most - least + 1], log of the largest).
+    """
     weights = np.zeros(most - least + 1)
     low = max(0, mines_left - most)
     high = min(num_interior, mines_left - least)
     if low > high:
         return weights, 0.0
-    peak = min(max((num_interior + 1) // 2, low), high)
-    log_scale = log_choose(num_interior, peak)
+    peak = min(max(np.int64((num_interior + 1) * tilt / (1 + tilt)), low), high)
+    log_scale = log_choose(num_interior, peak) + peak * np.log(tilt)
     value = 1.0
     weights[mines_left - peak - least] = value
-    for k in range(peak + 1, high + 1):
-        value = max(value * (num_interior - k + 1) / k, _TINY)
-        weights[mines_left - k - least] = value
+    for m in range(peak + 1, high + 1):
+        value = max(value * tilt * (num_interior - m + 1) / m, _TINY)
+        weights[mines_left - m - least] = value
     value = 1.0
-    for k in range(peak - 1, low - 1, -1):
-        value = max(value * (k + 1) / (num_interior - k), _TINY)
-        weights[mines_left - k - least] = value
+    for m in range(peak - 1, low - 1, -1):
+        value = max(value * (m + 1) / (num_interior - m) / tilt, _TINY)
+        weights[mines_left - m - least] = value
     return weights, log_scale
 
 
@@ -320,12 +335,12 @@ def log_choose(n, k):
 
 
 @kernel
-def _normalise(values):
+def normalise(values):
     """Scales to a largest value of 1, in place; returns the log of the factor taken out (0 if all are 0)."""
     largest = values.max()
     if largest <= 0.0:
         return 0.0
-    _lowered(values, 1.0 / largest)
+    _scale(values, 1.0 / largest)
     return np.log(largest)
 
 
@@ -341,12 +356,58 @@ class Totals(NamedTuple):
 
 
 @kernel
-def combine(polynomials, lengths, leasts, num_interior, mines_left):
+def log_tilt_for(polynomials, lengths, leasts, num_interior, mines_left, tilt):
+    """The log of the factor a mine by which the weights must change for `mines_left` to be the expected total.
+
+    On a large board the total in question can lie hundreds of orders of magnitude below the most likely one; with this
+    factor on each mine, which changes no posterior, it is the most likely itself.
+    """
+    low, high = -300.0, 300.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        odds = tilt * np.exp(min(max(middle, -300.0), 300.0))
+        expected = num_interior * odds / (1 + odds)
+        start = 0
+        for c in range(lengths.size):
+            weight = 0.0
+            mines = 0.0
+            top = -np.inf
+            for k in range(lengths[c]):
+                if polynomials[start + k] > 0.0:
+                    top = max(top, np.log(polynomials[start + k]) + k * middle)
+            for k in range(lengths[c]):
+                if polynomials[start + k] > 0.0:
+                    share = np.exp(np.log(polynomials[start + k]) + k * middle - top)
+                    weight += share
+                    mines += share * k
+            expected += leasts[c] + mines / weight
+            start += lengths[c]
+        if expected < mines_left:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+@kernel
+def tilt_polynomials(polynomials, lengths, log_tilt):
+    """Multiplies each value by exp(log_tilt) a mine above the component's least, in place; positive values stay so."""
+    start = 0
+    for length in lengths:
+        for k in range(length):
+            if polynomials[start + k] > 0.0:
+                polynomials[start + k] = np.exp(min(max(np.log(polynomials[start + k]) + k * log_tilt, -644.0), 644.0))
+        start += length
+
+
+@kernel
+def combine(polynomials, lengths, leasts, num_interior, mines_left, tilt):
     """Step 2: the components' polynomials with each other and the interior.
 
     Args:
         polynomials: float64, concatenated: layouts by mines used. Component c has `lengths[c]` values, for `leasts[c]`
             mines and up.
+        tilt: the factor that a mine of the interior has, as the polynomials have it already.
     """
     num_components = lengths.size
     starts = np.zeros(num_components + 1, np.int64)  # of each component's values
@@ -369,8 +430,8 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left):
         for i in range(sizes[c]):
             for j in range(lengths[c]):
                 _add_product(target, i + j, before[offsets[c] + i], polynomials[starts[c] + j])
-        log_layouts += _normalise(target)
-    after, log_scale = _interior_weights(num_interior, mines_left, least, most)
+        log_layouts += normalise(target)
+    after, log_scale = _interior_weights(num_interior, mines_left, least, most, tilt)
 
     last = before[offsets[num_components] : offsets[num_components + 1]]
     total = 0.0
@@ -397,8 +458,8 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left):
             for i in range(sizes[c]):
                 _add_product(weights, starts[c] + j, before[offsets[c] + i], after[i + j])
                 _add_product(following, i, polynomials[starts[c] + j], after[i + j])
-        _normalise(weights[starts[c] : starts[c + 1]])
-        _normalise(following)
+        normalise(weights[starts[c] : starts[c + 1]])
+        normalise(following)
         after = following
     return Totals(weights, True, expected / total, can_have, can_lack, log_layouts)
 

@@ -85,7 +85,7 @@ def _undecided(field, width):
 
 @kernel
 def _enumerate(field, width, need, unknown, cells, num_mines, max_layouts):
-    """All layouts of `num_mines` mines on the cells that meet the clues: bool [L, cells]; L = 0 if more than allowed."""
+    """All layouts of `num_mines` mines on the cells that meet the clues: bool [L, cells]; L = 0 if too many."""
     offsets = neighbour_offsets(width)
     need = need.copy()
     unknown = unknown.copy()
@@ -139,7 +139,7 @@ def _enumerate(field, width, need, unknown, cells, num_mines, max_layouts):
 
 @kernel
 def _numbers(field, width, cells, layouts):
-    """uint8 [L, cells]: in each layout, the undecided mines around each cell; which numbers differ is all that counts."""
+    """uint8 [L, cells]: in each layout, the undecided mines around each cell (the decided ones tell nothing apart)."""
     at = np.full(field.size, -1, np.int64)
     for i in range(cells.size):
         at[cells[i]] = i

@@ -12,8 +12,8 @@ from minesweeper.posterior import solve_each
 def progress_chances(views, num_mines, probabilities, margin, max_states, chances):
     """The chance that opening a cell leads on: it is safe, and then a cell is proved safe or the game is won.
 
-    For each number that the cell may show, the layouts are counted anew. Cells with no number within two steps are alike
-    if they have as many neighbours, so one of each kind is counted.
+    For each number that the cell may show, the layouts are counted anew. Cells with no number within two steps are
+    alike if they have as many neighbours, so one of each kind is counted.
 
     Args:
         views: int8 [N, R, C] of games that go on.

@@ -16,20 +16,27 @@ from minesweeper.counting import (
     COUNTED,
     MAX_OPEN_CLUES,
     OVER_BUDGET,
-    _new_layers,
-    _normalise,
-    _sweep,
-    _sweep_back,
     chain_length,
     combine,
+    log_tilt_for,
+    new_layers,
+    normalise,
     not_proved,
+    sweep,
+    sweep_back,
+    tilt_polynomials,
+    weighted_ways,
 )
 from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, order_boxes, single_point
 from minesweeper.kernels import kernel
 
 MAX_STATES = 4_000_000  # of one view: about a second and 250 MB
 OVER_BUDGET_CHOICES = ("raise", "density")
+_CELL_VALUES = f"a cell must be {HIDDEN} (hidden), {MINE} (mine) or 0 to 8"
 _IMPOSSIBLE_TOTAL = 3
+_MOST_CELLS = 2**31 - 1
+_LARGE = 1000  # undecided cells from which on the tilt is needed (see `counting.py`)
+_MOST_TILTS = 8
 
 
 class InconsistentViewError(ValueError):
@@ -102,8 +109,7 @@ def solve_posterior(
     views, mines = checked_views(views, num_mines)
     if over_budget not in OVER_BUDGET_CHOICES:
         raise ValueError(f"over_budget must be one of {', '.join(OVER_BUDGET_CHOICES)}, got {over_budget!r}")
-    if not 1 <= max_states <= 2**30:
-        raise ValueError(f"max_states must be 1 to {2**30}, got {max_states!r}")
+    check_max_states(max_states)
     batch = views if views.ndim == 3 else views[None]
     probabilities = np.empty(batch.shape)
     interior = np.empty(batch.shape[0])
@@ -136,11 +142,19 @@ def proved_by_single_point(views: NDArray[np.int8], num_mines: ArrayLike) -> NDA
         ValueError, InconsistentViewError: as `solve_posterior`.
     """
     views, mines = checked_views(views, num_mines)
+    if views.ndim != 3:
+        raise ValueError(f"views must have shape [N, R, C], got {list(views.shape)}")
     known = np.empty(views.shape, np.int8)
     game, where = _single_point_each(views, known)
     if game >= 0:
         _raise(views, mines, 0, game, CONTRADICTION, where, 0, 0)
     return known
+
+
+def check_max_states(max_states: int) -> None:
+    """ValueError unless `max_states` is an integer in its range."""
+    if isinstance(max_states, bool) or not isinstance(max_states, (int, np.integer)) or not 1 <= max_states <= 2**30:
+        raise ValueError(f"max_states must be an integer from 1 to {2**30}, got {max_states!r}")
 
 
 def checked_views(views: ArrayLike, num_mines: ArrayLike) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
@@ -149,13 +163,19 @@ def checked_views(views: ArrayLike, num_mines: ArrayLike) -> tuple[NDArray[np.in
     if views.dtype != np.int8 or not views.flags.c_contiguous:
         if views.dtype.kind not in "iu":
             raise ValueError(f"views must be integers, got {views.dtype}")
-        views = np.ascontiguousarray(np.clip(views, -100, 100), np.int8)  # what int8 could not hold stays invalid
+        outside = (views < HIDDEN) | (views > 8)
+        if outside.any():
+            which = f"view {np.argwhere(outside)[0, 0]}: " if views.ndim == 3 and len(views) > 1 else ""
+            raise ValueError(f"{which}{_CELL_VALUES}, got {views[outside].flat[0]}")
+        views = np.ascontiguousarray(views, np.int8)
     if views.ndim not in (2, 3) or 0 in views.shape[-2:]:
         raise ValueError(f"views must have shape [R, C] or [N, R, C], got {list(views.shape)}")
     num_games = views.shape[0] if views.ndim == 3 else 1
     mines = np.asarray(num_mines)
     if mines.dtype.kind not in "iu" or mines.shape not in ((), (num_games,)):
         raise ValueError(f"num_mines must be an integer or integers [{num_games}], got {num_mines!r}")
+    if mines.size and not -_MOST_CELLS <= mines.min() <= mines.max() <= _MOST_CELLS:
+        raise ValueError(f"num_mines must be 0 to the number of cells, got {num_mines!r}")
     return views, np.full(num_games, mines, np.int64)
 
 
@@ -178,7 +198,7 @@ def _raise(
         )
     value = views[game, row, col]
     if not HIDDEN <= value <= 8:
-        raise ValueError(f"{which}a cell must be {HIDDEN} (hidden), {MINE} (mine) or 0 to 8, got {value}")
+        raise ValueError(f"{which}{_CELL_VALUES}, got {value}")
     raise InconsistentViewError(f"{which}the number {value} at ({row}, {col}) cannot be met", game, row, col)
 
 
@@ -263,57 +283,77 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
     num_components = find_components(boxes, num_boxes, num_clues)
     order_boxes(boxes, num_components, need, width, num_boxes, num_clues)
 
-    layers = _new_layers()
-    table = np.full(1024, -1, np.int32)
+    cells = num_interior + boxes.size[:num_boxes].astype(np.int64).sum()
+    density = min(max(mines_left / max(cells, 1), 0.001), 0.999)
+    is_large = cells > _LARGE
+    tilt = density / (1 - density) if is_large else 1.0
+    log_relative = 0.0  # what is still missing from the tilt of the sweeps
+
+    layers = new_layers()
     layer_start = np.empty(num_boxes + num_components, np.int32)
     slot_of = np.empty(num_clues, np.int64)
     left = np.empty(num_clues, np.int64)
     last_state = np.empty(num_components, np.int64)  # end of each component's states; -1: over budget
     leasts = np.zeros(num_components, np.int64)
     lengths = np.ones(num_components, np.int64)
-    num_states = 0
-    num_edges = 0
-    log_scale = 0.0
-    is_exact = True
-    for c in range(num_components):
-        outcome, clue, layers, table, end, edges, scale = _sweep(
-            boxes.order[boxes.start[c] : boxes.start[c + 1]], boxes, need, layers, num_states, num_edges,
-            layer_start[boxes.start[c] + c :], table, slot_of, left, max_states,
-        )  # fmt: skip
-        if outcome == CONTRADICTION:
-            return outcome, boxes.clue_cell[clue], 0, 0, probability, np.nan, np.nan
-        if outcome == OVER_BUDGET:
-            is_exact = False
-            last_state[c] = -1
-            table[:] = -1
-            continue
-        log_scale += scale
-        begin = layer_start[boxes.start[c + 1] + c]
-        leasts[c] = np.int64(layers.word_2[begin:end].min() >> np.uint64(44))
-        lengths[c] = np.int64(layers.word_2[begin:end].max() >> np.uint64(44)) - leasts[c] + 1
-        last_state[c] = end
-        num_states, num_edges = end, edges
-
     starts = np.zeros(num_components + 1, np.int64)
-    starts[1:] = np.cumsum(lengths)
-    weights = np.zeros(starts[num_components])
-    is_exact = is_exact and chain_length(lengths) <= max(max_states, 1000)
-    interior = np.nan
-    log_layouts = np.nan
-    if is_exact:
+    for attempt in range(_MOST_TILTS):
+        ways = weighted_ways(tilt)
+        table = np.full(1024, -1, np.int32)
+        num_states = 0
+        num_edges = 0
+        log_scale = 0.0
+        is_exact = True
+        for c in range(num_components):
+            outcome, clue, layers, table, end, edges, scale = sweep(
+                boxes.order[boxes.start[c] : boxes.start[c + 1]], boxes, need, ways, layers, num_states, num_edges,
+                layer_start[boxes.start[c] + c :], table, slot_of, left, max_states,
+            )  # fmt: skip
+            if outcome == CONTRADICTION:
+                return outcome, boxes.clue_cell[clue], 0, 0, probability, np.nan, np.nan
+            if outcome == OVER_BUDGET:
+                is_exact = False
+                last_state[c] = -1
+                table[:] = -1
+                continue
+            log_scale += scale
+            begin = layer_start[boxes.start[c + 1] + c]
+            leasts[c] = np.int64(layers.word_2[begin:end].min() >> np.uint64(44))
+            lengths[c] = np.int64(layers.word_2[begin:end].max() >> np.uint64(44)) - leasts[c] + 1
+            last_state[c] = end
+            num_states, num_edges = end, edges
+        starts[1:] = np.cumsum(lengths)
+        polynomials = np.zeros(starts[num_components])
+        is_exact = is_exact and chain_length(lengths) <= max(max_states, 1000)
+        if not is_exact:
+            break
         for c in range(num_components):
             begin = layer_start[boxes.start[c + 1] + c]
             for state in range(begin, last_state[c]):
                 mines = np.int64(layers.word_2[state] >> np.uint64(44)) - leasts[c]
-                weights[starts[c] + mines] = layers.forward[state]
-            log_scale += _normalise(weights[starts[c] : starts[c + 1]])
-        totals = combine(weights, lengths, leasts, num_interior, mines_left)
+                polynomials[starts[c] + mines] = layers.forward[state]
+            log_scale += normalise(polynomials[starts[c] : starts[c + 1]])
+        if not is_large:
+            break
+        log_relative = log_tilt_for(polynomials, lengths, leasts, num_interior, mines_left, tilt)
+        if abs(log_relative) < 0.1 or attempt == _MOST_TILTS - 1:
+            break
+        tilt = min(max(tilt * np.exp(log_relative), 1e-8), 1e8)
+
+    interior = np.nan
+    log_layouts = np.nan
+    if is_exact:
+        tilt_polynomials(polynomials, lengths, log_relative)
+        log_scale += leasts.sum() * log_relative
+        full_tilt = tilt * np.exp(log_relative)
+        totals = combine(polynomials, lengths, leasts, num_interior, mines_left, full_tilt)
         if not totals.is_possible:
             least = leasts.sum()
             most = least + (lengths - 1).sum() + num_interior
             return _IMPOSSIBLE_TOTAL, -1, least, most, probability, np.nan, np.nan
         weights = totals.weights
-        log_layouts = totals.log_layouts + log_scale
+        tilt_polynomials(weights, lengths, log_relative)
+        log_layouts = totals.log_layouts + log_scale - mines_left * np.log(full_tilt)
         if num_interior > 0:
             if not totals.interior_can_have:
                 interior = 0.0
@@ -322,13 +362,10 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
             else:
                 interior = not_proved(totals.expected_interior / num_interior)
     else:
-        cells = num_interior + boxes.size[:num_boxes].astype(np.int64).sum()
-        density = min(max(mines_left / cells, 0.001), 0.999)
+        weights = np.ones(polynomials.size)
+        tilt_polynomials(weights, lengths, np.log(density / (1 - density) / tilt))
         if num_interior > 0:
             interior = density
-        for c in range(num_components):
-            for i in range(lengths[c]):
-                weights[starts[c] + i] = max((density / (1 - density)) ** i, 1e-280)
 
     backward = np.empty(num_states)
     for c in range(num_components):
@@ -340,7 +377,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
         for state in range(layer[members.size], last_state[c]):
             mines = np.int64(layers.word_2[state] >> np.uint64(44)) - leasts[c]
             backward[state] = weights[starts[c] + mines]
-        _sweep_back(members, boxes, layers, layer, last_state[c], backward, probability)
+        sweep_back(members, boxes, ways, layers, layer, last_state[c], backward, probability)
     return COUNTED if is_exact else OVER_BUDGET, -1, 0, 0, probability, interior, log_layouts
 
 

@@ -241,6 +241,9 @@ def test_a_solver_that_chooses_no_hidden_cell():
         play_games(StubbornSolver(), Mode(4, 6, 0, openings=False), 20, first_cell="corner")
 
 
+CELL_WANTED = "first_cell must be one of random, corner, centre, solver or [row, col] with row 0 to 4 and col 0 to 7"
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -256,12 +259,15 @@ def test_a_solver_that_chooses_no_hidden_cell():
             {"first_cell": "middle"},
             "first_cell must be one of random, corner, centre, solver or [row, col], got 'middle'",
         ),
-        ({"first_cell": (5, 0)}, "first_cell must be a cell of 0..4, 0..7, got [5, 0]"),
-        ({"first_cell": (0, 8)}, "first_cell must be a cell of 0..4, 0..7, got [0, 8]"),
-        ({"first_cell": (-1, 0)}, "first_cell must be a cell of 0..4, 0..7, got [-1, 0]"),
-        ({"first_cell": (1, 2, 3)}, "first_cell must be a cell of 0..4, 0..7, got [1, 2, 3]"),
-        ({"first_cell": []}, "first_cell must be a cell of 0..4, 0..7, got []"),
-        ({"first_cell": [1.0, 2.0]}, "first_cell must be a cell of 0..4, 0..7, got [1.0, 2.0]"),
+        ({"first_cell": 5}, f"{CELL_WANTED}, got 5"),
+        ({"first_cell": None}, f"{CELL_WANTED}, got None"),
+        ({"first_cell": (True, False)}, f"{CELL_WANTED}, got (True, False)"),
+        ({"first_cell": (5, 0)}, f"{CELL_WANTED}, got {(5, 0)}"),
+        ({"first_cell": (0, 8)}, f"{CELL_WANTED}, got {(0, 8)}"),
+        ({"first_cell": (-1, 0)}, f"{CELL_WANTED}, got {(-1, 0)}"),
+        ({"first_cell": (1, 2, 3)}, f"{CELL_WANTED}, got {(1, 2, 3)}"),
+        ({"first_cell": []}, f"{CELL_WANTED}, got {[]}"),
+        ({"first_cell": [1.0, 2.0]}, f"{CELL_WANTED}, got {[1.0, 2.0]}"),
     ],
 )
 def test_refused_settings(settings, message):

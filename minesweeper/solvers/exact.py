@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from minesweeper.endgame import endgame_values
 from minesweeper.frontier import SAFE
 from minesweeper.lookahead import progress_chances
-from minesweeper.posterior import MAX_STATES, proved_by_single_point, solve_posterior
+from minesweeper.posterior import MAX_STATES, check_max_states, proved_by_single_point, solve_posterior
 from minesweeper.solvers.base import TIE_BREAKS, Solver, choose_lowest
 
 _MOST_SETS = 200_000  # in the move tree of one endgame: about a second
@@ -44,6 +44,7 @@ class ExactSolver(Solver):
             raise ValueError(f"tie_margin must be 0 to 1, got {tie_margin!r}")
         if not 0 <= endgame <= _MOST_LAYOUTS:
             raise ValueError(f"endgame must be 0 to {_MOST_LAYOUTS}, got {endgame!r}")
+        check_max_states(max_states)
         super().__init__("random" if tie_break == "progress" else tie_break)
         self.looks_ahead = tie_break == "progress"
         self.tie_margin = tie_margin
@@ -75,7 +76,12 @@ class ExactSolver(Solver):
             guesses = np.flatnonzero(is_guess & posterior.exact)
             chances = np.empty((guesses.size, *views.shape[1:]))
             progress_chances(
-                views[guesses], mines[guesses], posterior.probabilities[guesses], self.tie_margin, self.max_states, chances
+                views[guesses],
+                mines[guesses],
+                posterior.probabilities[guesses],
+                self.tie_margin,
+                self.max_states,
+                chances,
             )
             mask[guesses] = _highest(chances, views[guesses], keys[guesses])
         if self.endgame:

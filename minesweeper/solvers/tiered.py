@@ -5,8 +5,8 @@ The tiers, for one view (terms as in `frontier.py`; a *component* is a set of un
     2. Subset rules: if the undecided cells of one clue are some of those of another, the others hold the difference of
        their needs; when that is none or all of them they are decided. 1 and 2 are repeated until nothing more follows.
     3. Search: each component by backtracking, cell by cell; its layouts are counted by their number of mines, in all
-       and with a mine in each cell. It stops at components of over `max_component`
-       cells, and after `max_nodes` placements of a view.
+       and with a mine in each cell. It stops at components of over `max_component` cells, and after
+       `max_nodes` placements of a view.
     4. Total: the components' counts are combined with each other and C(interior cells, mines left for them)
        (`counting.combine`), so inside the budget the probabilities are the exact posterior.
     5. Past the budget the total is not used: all layouts of a component that was searched count alike. The cells of one
@@ -24,13 +24,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN, MINE
-from minesweeper.counting import CONTRADICTION, COUNTED, OVER_BUDGET, chain_length, combine, not_proved
+from minesweeper.counting import (
+    CONTRADICTION,
+    COUNTED,
+    OVER_BUDGET,
+    chain_length,
+    combine,
+    log_tilt_for,
+    not_proved,
+    tilt_polynomials,
+)
 from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, neighbour_offsets, single_point
 from minesweeper.kernels import kernel
 from minesweeper.posterior import _IMPOSSIBLE_TOTAL, _estimate_locally, _raise, checked_views
 from minesweeper.solvers.base import TIE_TOLERANCE, Solver, choose_lowest
 
 MAX_CELLS = 250  # highest `max_component`: a search has no chance there, and its tables would grow large
+_LARGE = 1000  # undecided cells from which on the tilt is needed (see `counting.py`)
 
 
 class TieredSolver(Solver):
@@ -318,33 +328,57 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, mines
     if not low <= mines_left <= high:
         return _IMPOSSIBLE_TOTAL, -1, low, high, probability, np.nan
 
-    starts = np.zeros(num_components + 1, np.int64)
-    starts[1:] = np.cumsum(lengths)
-    weights = np.ones(starts[num_components])
-    interior = not_proved(mines_left / max(num_interior + cells.sum(), 1)) if num_interior > 0 else np.nan
     is_exact = is_searched.sum() == num_components and chain_length(lengths) <= max(max_nodes, 1000)
+    undecided = num_interior + cells.sum()
     if is_exact:
-        for c in range(num_components):
-            weights[starts[c] : starts[c + 1]] = counts[c, leasts[c] : leasts[c] + lengths[c]]
-        totals = combine(weights, lengths, leasts, num_interior, mines_left)
-        if not totals.is_possible:
+        is_possible, weights, interior = _by_total(counts, leasts, lengths, num_interior, mines_left, undecided)
+        if not is_possible:
             return _IMPOSSIBLE_TOTAL, -1, low, high, probability, np.nan
-        weights = totals.weights
-        if num_interior > 0 and totals.interior_can_have and totals.interior_can_lack:
-            interior = not_proved(totals.expected_interior / num_interior)
-        elif num_interior > 0:
-            interior = 1.0 if totals.interior_can_have else 0.0
+    else:
+        weights = np.ones(lengths.sum())
+        interior = not_proved(mines_left / undecided)
+    start = 0
     for c in range(num_components):
+        of_totals = weights[start : start + lengths[c]]
+        start += lengths[c]
         if not is_searched[c]:
             _estimate_locally(boxes.order[boxes.start[c] : boxes.start[c + 1]], boxes, need, unknown, probability)
             continue
         for i in range(boxes.start[c], boxes.start[c + 1]):
             box = boxes.order[i]
             layouts = slice(leasts[c], leasts[c] + lengths[c])
-            probability[box] = _weighted(
-                weights[starts[c] : starts[c + 1]], counts[c, layouts], tallies[i, layouts], boxes.size[box]
-            )
+            probability[box] = _weighted(of_totals, counts[c, layouts], tallies[i, layouts], boxes.size[box])
     return COUNTED if is_exact else OVER_BUDGET, -1, 0, 0, probability, interior
+
+
+@kernel
+def _by_total(counts, leasts, lengths, num_interior, mines_left, undecided):
+    """Tier 4.
+
+    Returns:
+        whether the total of mines is possible; float64, the weight of each total of each component, concatenated; the
+        mine probability of the interior.
+    """
+    polynomials = np.empty(lengths.sum())
+    start = 0
+    for c in range(lengths.size):
+        polynomials[start : start + lengths[c]] = counts[c, leasts[c] : leasts[c] + lengths[c]]
+        start += lengths[c]
+    log_tilt = 0.0
+    if undecided > _LARGE:
+        log_tilt = log_tilt_for(polynomials, lengths, leasts, num_interior, mines_left, 1.0)
+        tilt_polynomials(polynomials, lengths, log_tilt)
+    totals = combine(polynomials, lengths, leasts, num_interior, mines_left, np.exp(log_tilt))
+    interior = np.nan
+    if totals.is_possible and num_interior > 0:
+        if not totals.interior_can_have:
+            interior = 0.0
+        elif not totals.interior_can_lack:
+            interior = 1.0
+        else:
+            interior = not_proved(totals.expected_interior / num_interior)
+    tilt_polynomials(totals.weights, lengths, log_tilt)
+    return totals.is_possible, totals.weights, interior
 
 
 @kernel
