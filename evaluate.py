@@ -3,9 +3,12 @@
 Settings: configs/evaluate.yaml, or `python evaluate.py --help`.
 """
 
+import csv
 import json
 import os
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +19,22 @@ from omegaconf import DictConfig, OmegaConf
 from scipy.stats import binomtest, norm
 from tqdm import tqdm
 
-from minesweeper import MODES, Mode, Solver, make_solver, play_games
-from minesweeper.arena import check_first_cell
+from minesweeper import MODES, SOLVERS, Games, Mode, Solver, make_solver, play_games
+from minesweeper.arena import check_first_cell, first_cells, play_boards
+from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.seeds import checked_seed
-from models.checkpoint import bundled_checkpoints, load_model
+from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision, num_cores
 from models.learned_solver import LearnedSolver
 from models.settings import check_choice, check_number
 
 CONFIDENCE = 0.95
+CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
+CSV_COMMON = ("boards", "first_cell", "games", "seed", "command", "commit")
+CSV_ROW = (
+    "solver", "win_rate", "win_rate_low", "win_rate_high", "guess_free_win_rate", "judged_guess_free_win_rate",
+    "guesses", "moves", "ms_alone", "ms_batched", "minus_exact", "minus_exact_low", "minus_exact_high",
+)  # fmt: skip
 
 
 def evaluate(cfg: DictConfig) -> dict[str, Any]:
@@ -32,50 +42,83 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
     for key, low in (("games", 1), ("batch", 1), ("games_alone", 0), ("threads", 0)):
         check_number(key, cfg[key], low, 10**9, integer=True)
     checked_seed(cfg.seed)
-    check_choice("judge", cfg.judge, (True, False))
-    if cfg.out is not None and not Path(cfg.out).absolute().parent.is_dir():
-        raise ValueError(f"out={cfg.out}: its folder does not exist")
+    for key in ("judge", "openings"):
+        check_choice(key, cfg[key], (True, False))
+    for key in ("out", "csv", "export_boards"):
+        if cfg[key] is not None and not Path(cfg[key]).absolute().parent.is_dir():
+            raise ValueError(f"{key}={cfg[key]}: its folder does not exist")
     torch.set_num_threads(cfg.threads or num_cores())
-    mode, solvers = make_players(cfg)
-    check_first_cell(cfg.first_cell, mode)
+    boards = None if cfg.boards is None else read_boards(cfg.boards, cfg.bottom_row)
+    if boards and cfg.get("mode") is not None:
+        raise ValueError("boards= and mode= exclude each other: given boards have their own size and mines")
+    mode, solvers = make_players(cfg, given_mode(boards) if boards else None)
+    if mode and not boards and cfg.first_click is not None:
+        mode = replace(mode, first_click=cfg.first_click)
+    num_games = len(boards) if boards else cfg.games
+    num_alone = min(cfg.games_alone, num_games)
+    if mode:
+        check_first_cell(cfg.first_cell, mode)
+    if cfg.export_boards is not None:
+        if mode is None or boards or cfg.first_cell == "solver":
+            raise ValueError("export_boards= needs random boards of one mode and a first_cell that is not the solver's")
+        write_boards(cfg.export_boards, random_boards(mode, num_games, cfg.seed, cfg.first_cell))
 
-    with tqdm(total=(cfg.games + cfg.games_alone) * len(solvers), unit="game", leave=False, disable=None) as bar:
-        records = {}
-        alone = {}
+    def play(solver: Solver, count: int, batch: int, **more: Any) -> np.recarray:
+        if boards:
+            chosen = boards[:count]
+            return play_boards(solver, chosen, cfg.seed, cfg.first_cell, batch, openings=cfg.openings, **more)
+        return play_games(solver, mode, count, cfg.seed, cfg.first_cell, batch, **more)
+
+    records, alone = {}, {}
+    with tqdm(total=(num_games + num_alone) * len(solvers), unit="game", leave=False, disable=None) as bar:
         for label, solver in solvers.items():
             bar.set_description(label)
             judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
-            play_games(solver, mode, 1, cfg.seed, cfg.first_cell)  # compiles and allocates before the clock runs
-            records[label] = play_games(
-                solver, mode, cfg.games, cfg.seed, cfg.first_cell, cfg.batch, judge=judge, progress=bar.update
-            )
-            if cfg.games_alone:
-                alone[label] = play_games(
-                    solver, mode, cfg.games_alone, cfg.seed, cfg.first_cell, batch=1, progress=bar.update
-                )
+            play(solver, 1, 1)  # compiles and allocates before the clock runs
+            records[label] = play(solver, num_games, cfg.batch, judge=judge, progress=bar.update)
+            if num_alone:
+                alone[label] = play(solver, num_alone, 1, progress=bar.update)
     exact = records.get("exact")
     return {
-        "mode": {key: getattr(mode, key) for key in ("rows", "cols", "mines", "first_click", "openings")},
+        "mode": mode and {key: getattr(mode, key) for key in ("rows", "cols", "mines", "first_click", "openings")},
+        "boards": cfg.boards,
         "first_cell": cfg.first_cell if isinstance(cfg.first_cell, str) else list(cfg.first_cell),
-        "games": cfg.games,
+        "games": num_games,
         "seed": cfg.seed,
         "command": " ".join(["python", *sys.argv]),
+        "commit": git_commit(),
         "rows": [summarise(label, records[label], alone.get(label), exact) for label in solvers],
     }
 
 
-def make_players(cfg: DictConfig) -> tuple[Mode, dict[str, Solver]]:
+def given_mode(boards: Sequence[GivenBoard]) -> Mode | None:
+    """The mode of given boards that are all of one size and number of mines, or None."""
+    kinds = {(*given.mines.shape, int(given.mines.sum())) for given in boards}
+    return Mode(*kinds.pop(), first_click="any") if len(kinds) == 1 else None
+
+
+def random_boards(mode: Mode, num_games: int, seed: int, first_cell: str | Sequence[int]) -> np.ndarray:
+    """The mines, bool [N, R, C], of the boards that a run with these settings plays."""
+    games = Games(mode, num_games, seed)
+    games.reveal(*first_cells(first_cell, games))
+    return games.mines
+
+
+def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict[str, Solver]]:
     """The mode, and every solver by the label of its row.
+
+    Args:
+        given: the mode of given boards, if they have one in common.
 
     Raises:
         ValueError: no mode of its own for checkpoints of several modes, a broken checkpoint, an unknown solver.
     """
     device = choose_device(cfg.device)
     precision = choose_precision(cfg.precision, device)
-    mode = Mode(**cfg.mode) if cfg.get("mode") is not None else None
+    mode = Mode(**cfg.mode) if cfg.get("mode") is not None else given
     if cfg.ckpt is None:
-        mode = mode or MODES["beginner"]
-        names = [name for name, preset in MODES.items() if (preset.rows, preset.cols, preset.mines) == board(mode)]
+        mode = mode or (None if cfg.boards else MODES["beginner"])
+        names = [name for name, preset in MODES.items() if mode and board(preset) == board(mode)]
         paths = [str(path) for name in names for path in bundled_checkpoints(name)]
     else:
         paths = [cfg.ckpt] if isinstance(cfg.ckpt, str) else list(cfg.ckpt)
@@ -83,19 +126,20 @@ def make_players(cfg: DictConfig) -> tuple[Mode, dict[str, Solver]]:
     for path in paths:
         model, content = load_model(path)
         own = Mode(**content["config"]["mode"])
-        if cfg.get("mode") is None and mode not in (None, own) and cfg.ckpt is not None:
+        if cfg.get("mode") is None and not cfg.boards and mode not in (None, own) and cfg.ckpt is not None:
             raise ValueError(f"the checkpoints are of different modes, {mode} and {own}; choose one with mode=")
-        mode = mode or own
+        mode = mode or (None if cfg.boards else own)
         threshold = content["config"]["guess_threshold"] if cfg.guess_threshold is None else cfg.guess_threshold
         label = relative(path)
         players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break)
-    for entry in OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]:
+    entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
+    for entry in SOLVERS if entries == ["all"] else entries:
         settings = {"name": entry} if isinstance(entry, str) else dict(entry)
         if "name" not in settings:
             raise ValueError(f"solvers: an entry needs a name, got {entry}")
         label = " ".join([settings["name"], *(f"{key}={value}" for key, value in settings.items() if key != "name")])
         players[label] = make_solver(**settings)
-    if not players or mode is None:
+    if not players:
         raise ValueError("nothing to evaluate: give solvers= or ckpt=")
     return mode, players
 
@@ -142,9 +186,10 @@ def rate(name: str, happened: np.ndarray) -> dict[str, float]:
 def table(result: dict[str, Any]) -> str:
     """The results as aligned text."""
     mode = result["mode"]
+    rule = f"{mode['rows']}x{mode['cols']}, {mode['mines']} mines, first_click={mode['first_click']}" if mode else ""
     lines = [
-        f"{mode['rows']}x{mode['cols']}, {mode['mines']} mines, first_click={mode['first_click']}, "
-        f"first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
+        ", ".join(filter(None, [result["boards"] or "", rule]))
+        + f", first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
     ]
     head = [
         "solver",
@@ -184,6 +229,20 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def append_csv(path: Path, result: dict[str, Any]) -> None:
+    """Adds the rows to a CSV file, with everything that a number needs beside it."""
+    common = {key: result[key] for key in CSV_COMMON}
+    common |= result["mode"] or dict.fromkeys(CSV_MODE)
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, [*CSV_MODE, *CSV_ROW, *CSV_COMMON], extrasaction="ignore")
+        if is_new:
+            writer.writeheader()
+        for row in result["rows"]:
+            rounded = {key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()}
+            writer.writerow(common | rounded)
+
+
 @hydra.main(version_base="1.3", config_path="configs", config_name="evaluate")
 def main(cfg: DictConfig) -> None:
     try:
@@ -191,6 +250,8 @@ def main(cfg: DictConfig) -> None:
     except ValueError as error:
         sys.exit(f"error: {error}")
     print(table(result))
+    if cfg.csv is not None:
+        append_csv(Path(cfg.csv), result)
     if cfg.out is not None:
         Path(cfg.out).write_text(json.dumps(result, indent=2) + "\n")
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.board import draw, random_key
+from minesweeper.boardfiles import GivenBoard
 from minesweeper.games import PLAYING, WON, Games
 from minesweeper.kernels import kernel
 from minesweeper.mode import Mode
@@ -51,12 +52,59 @@ def play_games(
     if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
         raise ValueError(f"batch must be an integer of at least 1, got {batch!r}")
     check_first_cell(first_cell, mode)
-    fields = [*_FIELDS, ("judged_guess_free", "?")] if judge else _FIELDS
-    records = np.recarray(num_games, dtype=fields)
+    records = _empty_records(num_games, judge)
     for start in range(0, num_games, batch):
         games = Games(mode, min(batch, num_games - start), seed, first_index=start)
-        records[start : start + games.num_games] = _play(solver, games, first_cell, judge, progress, fields)
+        opening = None if first_cell == "solver" else first_cells(first_cell, games)
+        promised = mode.first_click != "any"
+        records[start : start + games.num_games] = _play(solver, games, opening, promised, judge, progress)
     return records
+
+
+def play_boards(
+    solver: Solver,
+    boards: Sequence[GivenBoard],
+    seed: int = 0,
+    first_cell: str | Sequence[int] = "random",
+    batch: int = 1024,
+    judge: Solver | None = None,
+    progress: Callable[[int], object] | None = None,
+    openings: bool = True,
+) -> np.recarray:
+    """Plays given boards, which may differ in size, each once; see `play_games` for what is not said here.
+
+    A board's own first cell, if it has one, is opened and counts as promised safe. On the others `first_cell` is
+    opened, and it may be a mine: the rule is first_click="any".
+
+    Args:
+        seed: of the random choices alone.
+        openings: whether a revealed zero opens its neighbours.
+
+    Returns:
+        Record array [number of boards], in their order.
+    """
+    records = _empty_records(len(boards), judge)
+    groups: dict[tuple, list[int]] = {}
+    for index, (mines, tile) in enumerate(boards):
+        groups.setdefault((mines.shape, int(mines.sum()), tile is not None), []).append(index)
+    for (_, _, has_tile), members in groups.items():
+        for start in range(0, len(members), batch):
+            part = np.array(members[start : start + batch])
+            games = Games.on_boards(np.stack([boards[i].mines for i in part]), openings, seed, part)
+            opening = None
+            if has_tile:
+                tiles = np.array([boards[i].first_cell for i in part])
+                opening = (tiles[:, 0], tiles[:, 1])
+            else:
+                check_first_cell(first_cell, games.mode)
+                if first_cell != "solver":
+                    opening = first_cells(first_cell, games)
+            records[part] = _play(solver, games, opening, has_tile, judge, progress)
+    return records
+
+
+def _empty_records(num_games: int, judge: Solver | None) -> np.recarray:
+    return np.recarray(num_games, dtype=[*_FIELDS, ("judged_guess_free", "?")] if judge else _FIELDS)
 
 
 def check_first_cell(first_cell: str | Sequence[int], mode: Mode) -> None:
@@ -97,18 +145,18 @@ def choice_keys(games: Games, move: int) -> NDArray[np.uint64]:
 def _play(
     solver: Solver,
     games: Games,
-    first_cell: str | Sequence[int],
+    opening: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+    promised: bool,
     judge: Solver | None,
     progress: Callable[[int], object] | None,
-    fields: list[tuple[str, str]],
 ) -> np.recarray:
-    records = np.recarray(games.num_games, dtype=fields)
+    """Plays the games to their end; `opening` is the first cell of each, which is `promised` to be safe or not."""
+    records = _empty_records(games.num_games, judge)
     records["guesses"] = 0
     records["seconds"] = 0.0
     was_judged_safe = np.ones(games.num_games, np.bool_)
-    promised = games.mode.first_click != "any"
-    if first_cell != "solver":
-        games.reveal(*first_cells(first_cell, games))
+    if opening:
+        games.reveal(*opening)
         records["guesses"] += not promised
         was_judged_safe &= promised
     finished = 0
@@ -126,7 +174,7 @@ def _play(
         begin = time.perf_counter()
         chosen, is_guess = solver.choose(views, games.mode.mines, keys)
         records["seconds"][live] += (time.perf_counter() - begin) / live.size
-        if decision == 1 and first_cell == "solver" and promised:
+        if decision == 1 and not opening and promised:
             is_guess = np.zeros(live.size, np.bool_)
             chosen = _only_first(chosen)
         elif judge:

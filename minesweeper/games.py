@@ -46,6 +46,38 @@ class Games:
         self._counts = np.zeros(shape, np.int8)
         self._is_laid = np.zeros(num_games, np.bool_)
         self._safe_left = np.full(num_games, mode.cells - mode.mines, np.int32)
+        self._can_restart = True
+
+    @classmethod
+    def on_boards(
+        cls, mines: ArrayLike, openings: bool = True, seed: int = 0, index: ArrayLike | None = None
+    ) -> "Games":
+        """Games on given boards; their first cell may be a mine (first_click="any"), and they cannot be restarted.
+
+        Args:
+            mines: bool [N, R, C], the same number of mines on each board.
+            openings: as in `Mode`.
+            seed, index: what random choices of solvers depend on; `index` integers [N], 0..N-1 if not given.
+
+        Raises:
+            ValueError: not bool, another shape, boards of different numbers of mines or without a safe cell.
+        """
+        mines = np.asarray(mines)
+        if mines.dtype != np.bool_ or mines.ndim != 3 or 0 in mines.shape:
+            raise ValueError(f"mines must be bool [N, R, C], got {mines.dtype} {list(mines.shape)}")
+        totals = mines.sum(axis=(1, 2))
+        if (totals != totals[0]).any():
+            raise ValueError(f"all boards must have the same number of mines, got {totals.min()} to {totals.max()}")
+        _, rows, cols = mines.shape
+        games = cls(Mode(rows, cols, int(totals[0]), "any", openings), len(mines), seed)
+        if index is not None:
+            games.index[:] = index
+        games.mines[:] = mines
+        for board, counts in zip(games.mines, games._counts, strict=True):
+            count_neighbours(board, counts)
+        games._is_laid[:] = True
+        games._can_restart = False
+        return games
 
     def reveal(self, rows: ArrayLike, cols: ArrayLike) -> None:
         """Reveals one cell of each game. A revealed cell or a finished game changes nothing and costs no move.
@@ -87,8 +119,10 @@ class Games:
             which: bool [N] (True: restart) or integers, the slots' numbers.
 
         Raises:
-            ValueError: neither of the two, or a slot outside 0..N-1.
+            ValueError: neither of the two, a slot outside 0..N-1, or games on given boards.
         """
+        if not self._can_restart:
+            raise ValueError("games on given boards cannot be restarted")
         which = np.asarray(which)
         if which.size == 0:
             which = np.zeros(0, np.int64)

@@ -43,7 +43,7 @@ def save_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
     """Writes `content` (tensors and plain values) with format and commit; an older file stays until it is replaced."""
     partial = path.with_name(path.name + ".partial")
     with partial.open("wb") as file:
-        torch.save({"format": FORMAT, "commit": _git_commit(), **content}, file)
+        torch.save({"format": FORMAT, "commit": git_commit(), **content}, file)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
@@ -98,7 +98,8 @@ def bundled_checkpoints(mode: str | None = None) -> list[Path]:
     return sorted(BUNDLED.glob(f"{mode or '*'}_*.pt"))
 
 
-def _git_commit() -> str:
+def git_commit() -> str:
+    """Short hash of the commit that is checked out, or "unknown"."""
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

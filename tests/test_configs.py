@@ -26,15 +26,22 @@ def settings(name):
     return {found[1]: line for line in lines if (found := SETTING.match(line))}
 
 
-@pytest.mark.parametrize("experiment", [None, *options("experiment")])
-@pytest.mark.parametrize("model", options("model"))
-@pytest.mark.parametrize("mode", options("mode"))
-def test_every_combination_builds(mode, model, experiment):
-    chosen = [f"experiment={experiment}"] if experiment else []
-    cfg = composed("train", f"mode={mode}", f"model={model}", *chosen)
+def builds(cfg):
     check(cfg)
     assert isinstance(Mode(**cfg.mode), Mode)
     assert isinstance(build_model(cfg.model), nn.Module)
+
+
+@pytest.mark.parametrize("model", options("model"))
+@pytest.mark.parametrize("mode", options("mode"))
+def test_every_mode_and_model_builds(mode, model):
+    builds(composed("train", f"mode={mode}", f"model={model}"))
+
+
+@pytest.mark.parametrize("experiment", options("experiment"))
+def test_every_experiment_builds(experiment):
+    """As published: an experiment may fix its mode and model."""
+    builds(composed("train", f"experiment={experiment}"))
 
 
 def test_the_files_of_the_modes_are_the_presets():

@@ -143,19 +143,15 @@ def test_refused(cls, values, message):
 
 
 def test_planes_of_a_drawn_view():
-    view, _ = text_to_view(".01\n2.8\n")
+    view, _ = text_to_view(".0123\n45678\n")
     planes = view_planes(torch.from_numpy(view)[None])
-    assert (planes.shape, planes.dtype) == ((1, NUM_PLANES, 2, 3), torch.float32)
-    nothing = [[0, 0, 0], [0, 0, 0]]
-    expected = [
-        [[1, 0, 0], [0, 1, 0]],  # hidden
-        [[0, 1, 0], [0, 0, 0]],  # 0
-        [[0, 0, 1], [0, 0, 0]],  # 1
-        [[0, 0, 0], [1, 0, 0]],  # 2
-        nothing, nothing, nothing, nothing, nothing,
-        [[0, 0, 0], [0, 0, 1]],  # 8
-    ]  # fmt: skip
-    assert planes[0].tolist() == expected
+    assert (planes.shape, planes.dtype) == ((1, NUM_PLANES, 2, 5), torch.float32)
+    assert planes[0].flatten(1).tolist() == torch.eye(10).tolist()  # plane 0: hidden; plane 1 + n: the number n
+    view, _ = text_to_view(".1\n..\n1.\n")
+    planes = view_planes(torch.from_numpy(view)[None])[0]
+    assert planes[0].tolist() == [[1, 0], [1, 1], [0, 1]]
+    assert planes[2].tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert planes.sum() == 6
 
 
 def test_a_mine_that_shows_is_no_input():

@@ -10,6 +10,7 @@ import torch
 from omegaconf import OmegaConf
 from tiny_training import CONFIGS, ROOT, scalars, train_tiny
 from torch import nn
+from torch.nn import functional
 
 import train
 from minesweeper import HIDDEN, MINE, mine_posterior
@@ -120,6 +121,31 @@ def test_a_model_without_a_clue(run, monkeypatch):
                 assert value == pytest.approx(expected, abs=1e-6)
 
 
+def test_the_loss_covers_the_hidden_cells_of_the_games_that_go_on(run, monkeypatch):
+    asked, lost = [], []
+
+    class Spy(ExactModel):
+        def forward(self, planes):
+            asked.append(planes.clone())
+            return super().forward(planes)
+
+    def spied(logits, labels):
+        lost.append((logits.numel(), labels.numel(), int(labels.sum())))
+        return functional.binary_cross_entropy_with_logits(logits, labels)
+
+    monkeypatch.setattr(train, "build_model", lambda _: Spy(4))
+    monkeypatch.setitem(train.LOSSES, "bce", spied)
+    run("mode.first_click=any", "first_cell=centre", "num_live_games=32", "lr=0")
+    asked = [planes for planes in asked if len(planes) == 32]  # those of 10 games are of the evaluation
+    has_ended = 0
+    for planes, counts in zip(asked, lost, strict=True):
+        goes_on = planes.sum(1).bool().all((1, 2))  # a game that is over shows its mines, which no plane shows
+        hidden = int(planes[goes_on, 0].sum())
+        assert counts == (hidden, hidden, 4 * int(goes_on.sum()))
+        has_ended += int((~goes_on).sum())
+    assert has_ended > 0
+
+
 @pytest.mark.parametrize(
     "setting", ["target=posterior", "loss=mse", "symmetries=false", "first_cell=corner", "lr=0.01"]
 )
@@ -144,14 +170,22 @@ def test_the_average_of_the_weights(run):
     assert torch.equal(last["averaged"]["stem.weight"], last["average"]["module.stem.weight"])
 
 
-def test_the_best_weights_are_kept(run):
-    run_dir = run("eval_minutes=0", "eval_games=20", "lr=0.02", "games=80", "average=0")
-    wins = scalars(run_dir)["eval/win_rate"]
-    progress = load_checkpoint(run_dir / "best.pt")["progress"]
-    best = max(value for _, value in wins)
-    assert progress["best"] == pytest.approx(best, abs=1e-6)
-    assert progress["games"] == [games for games, value in wins if value == best][-1]
-    assert min(value for _, value in wins) < best
+def test_the_best_weights_are_kept(run, monkeypatch):
+    wins = [2, 1, 3, 3, 2]  # of 4 held-out games, one evaluation after the other; then none
+
+    def played(*_):
+        records = np.recarray(4, dtype=[("won", "?"), ("guess_free", "?"), ("moves", "i4")])
+        records[:] = False
+        records["won"][: wins.pop(0) if wins else 0] = True
+        return records
+
+    monkeypatch.setattr(train, "play_games", played)
+    run_dir = run("eval_minutes=0", "eval_games=4", "log_steps=1")
+    points = scalars(run_dir)
+    assert [value for _, value in points["eval/win_rate"]][:6] == [0.5, 0.25, 0.75, 0.75, 0.5, 0]
+    best = load_checkpoint(run_dir / "best.pt")["progress"]
+    assert (best["best"], best["step"], best["games"]) == (0.75, 4, points["train/lr"][3][0])
+    assert load_checkpoint(run_dir / "last.pt")["progress"]["best"] == 0.75
 
 
 def test_self_play_and_held_out_boards_are_different(run, monkeypatch):
@@ -176,12 +210,15 @@ def test_self_play_and_held_out_boards_are_different(run, monkeypatch):
     assert used["play_games"] < first[1]
 
 
-def test_the_learning_rate_over_a_run():
+def test_the_learning_rate_over_a_run(run):
     expected = {0.0: 0.01, 0.05: 0.5, 0.1: 1.0, 0.55: 0.505, 1.0: 0.01}
     for share, factor in expected.items():
         assert train.lr_factor(share, 0.1) == pytest.approx(factor, abs=1e-12)
     assert [train.lr_factor(share, 0) for share in (0, 1)] == pytest.approx([1, 0.01])
     assert [train.lr_factor(share, 1) for share in (0.5, 1)] == pytest.approx([0.5, 1])
+    points = scalars(run("log_steps=1", "lr=0.1", "warmup=0.2"))["train/lr"]
+    shares = [0, *(games / 40 for games, _ in points[:-1])]
+    assert [rate for _, rate in points] == pytest.approx([0.1 * train.lr_factor(share, 0.2) for share in shares])
 
 
 @pytest.mark.parametrize(

@@ -119,15 +119,19 @@ def test_a_killed_run_goes_on(tmp_path):
 
 
 def test_tensorboard_goes_on_without_repeats(tmp_path, monkeypatch):
-    stop_at(monkeypatch, 7)
-    run_dir = train_tiny(tmp_path / "run", "games=80", "log_steps=1")
+    """Points that a lost part of the run has written are replaced."""
+    run_dir, kept = tmp_path / "run", tmp_path / "kept.pt"
+    at_step(monkeypatch, 8, lambda: shutil.copy(run_dir / "last.pt", kept))
+    train_tiny(run_dir, "log_steps=1", "checkpoint_minutes=0", "num_live_games=32", "games=160")
     monkeypatch.undo()
-    before = [games for games, _ in scalars(run_dir)["train/lr"]]
+    whole = scalars(run_dir)
+    assert load_checkpoint(kept)["progress"]["step"] == 7 < len(whole["train/lr"]) - 2
+    kept.replace(run_dir / "last.pt")
     resume_tiny(run_dir / "last.pt")
-    after = [games for games, _ in scalars(run_dir)["train/lr"]]
-    assert after[: len(before)] == before
-    assert after == sorted(after)
-    assert len(after) == load_checkpoint(run_dir / "last.pt")["progress"]["step"]
+    again = scalars(run_dir)
+    assert list(again) == list(whole)
+    for tag in ("train/loss", "train/lr", "train/win_rate", "eval/win_rate"):
+        assert again[tag] == whole[tag], tag
 
 
 def test_a_resumed_run_may_get_another_folder_and_length(tmp_path):

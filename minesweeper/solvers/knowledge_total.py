@@ -27,6 +27,7 @@ from minesweeper.kernels import kernel
 _MOST_CELLS = 200
 _MOST_STEPS = 2000
 _ROUNDING = 1e-9
+_NO_SET = -1
 
 
 class _Choices(NamedTuple):
@@ -35,8 +36,8 @@ class _Choices(NamedTuple):
     places: NDArray[np.int16]  # [S, 8]
     size: NDArray[np.int8]  # [S]
     value: NDArray[np.int64]  # [S] mines, or safe cells
-    first: NDArray[np.int32]  # [P] the first set that begins at this place, or -1
-    following: NDArray[np.int32]  # [S] the next set that begins at the same place, or -1
+    first: NDArray[np.int32]  # [P] the first set that begins at this place, or _NO_SET
+    following: NDArray[np.int32]  # [S] the next set that begins at the same place, or _NO_SET
     bound: NDArray[np.float64]  # [P + 1] the shares of this place and all that follow, summed up
 
 
@@ -73,9 +74,8 @@ def decide_by_total(field, width, sets, left):
         while slack > -_ROUNDING and component < num_components:
             begin, end = start[component], start[component + 1]
             most = choices.bound[begin] - choices.bound[end]
-            best = np.array([-1, _MOST_STEPS])
-            _search(begin, begin, end, 0, np.ceil(most - slack - _ROUNDING), choices, covered, uncovered, best)
-            slack -= most - best[0] if best[0] >= 0 else np.inf
+            best = _best_families(begin, end, np.ceil(most - slack - _ROUNDING), choices, covered, uncovered)
+            slack -= most - best if best >= 0 else np.inf
             component += 1
         if slack > _ROUNDING:
             return False, False
@@ -126,7 +126,7 @@ def _components(field, width, place_of):
 
 @kernel
 def _place_around(clue, field, offsets, place_of, cells, end):
-    """Gives the undecided cells around a number the places from `end` on; returns the new end, -1 if there is no room."""
+    """Gives the undecided cells around a number places from `end` on; returns the new end, -1 without room."""
     for k in range(8):
         cell = clue + offsets[k]
         if end >= 0 and field[cell] == HIDDEN and place_of[cell] < 0:
@@ -146,7 +146,7 @@ def _choices(sets, is_mines, place_of, num_places):
         np.empty((num_sets, 8), np.int16),
         np.empty(num_sets, np.int8),
         np.empty(num_sets, np.int64),
-        np.full(num_places, -1, np.int32),
+        np.full(num_places, _NO_SET, np.int32),
         np.empty(num_sets, np.int32),
         np.zeros(num_places + 1),
     )
@@ -170,33 +170,54 @@ def _choices(sets, is_mines, place_of, num_places):
 
 
 @kernel
-def _search(at, begin, end, value, needed, choices, covered, uncovered, best):
-    """Step 3 for the component with the places begin..end-1, from place `at` on; the family so far has `value`.
+def _best_families(begin, end, needed, choices, covered, uncovered):
+    """Step 3 for the component with the places begin..end-1.
+
+    No recursion: Numba can't load a kernel that calls itself from its cache.
 
     Args:
-        needed: families below this value are of no use.
-        covered: bool [P], by the family so far; on return as before.
+        needed: families of less value are of no use.
+        covered: bool [P], scratch space, all False.
         uncovered: bool [P], out: not covered by one of the best families.
-        best: int64 [2], in place: the value of the best families, -1 before one is found; the steps left.
+
+    Returns:
+        The value of the best families, or -1 if none was found.
     """
-    while at < end and covered[at]:
+    chosen = np.empty(end, np.int32)  # at each place: the set that begins there, or _NO_SET
+    best = -1
+    value = 0
+    steps = 0
+    at = begin
+    is_forward = True
+    while at >= begin:
+        if is_forward:
+            reachable = value + choices.bound[at] - choices.bound[end] + _ROUNDING
+            is_forward = steps < _MOST_STEPS and reachable >= max(needed, best)
+            steps += 1
+            if is_forward and at == end:
+                if value > best:
+                    best = value
+                    uncovered[begin:end] = False
+                uncovered[begin:end] |= ~covered[begin:end]
+                is_forward = False
+            if not is_forward:
+                at -= 1
+                continue
+            choice = choices.first[at] if not covered[at] else _NO_SET
+        else:
+            choice = chosen[at]
+            if choice == _NO_SET:  # the last choice there was
+                at -= 1
+                continue
+            covered[choices.places[choice, : choices.size[choice]]] = False
+            value -= choices.value[choice]
+            choice = choices.following[choice]
+        while choice != _NO_SET and covered[choices.places[choice, : choices.size[choice]]].any():
+            choice = choices.following[choice]
+        chosen[at] = choice
+        if choice != _NO_SET:
+            covered[choices.places[choice, : choices.size[choice]]] = True
+            value += choices.value[choice]
         at += 1
-    reachable = value + choices.bound[at] - choices.bound[end] + _ROUNDING
-    if best[1] == 0 or reachable < max(needed, best[0]):
-        return
-    best[1] -= 1
-    if at == end:
-        if value > best[0]:
-            best[0] = value
-            uncovered[begin:end] = False
-        uncovered[begin:end] |= ~covered[begin:end]
-        return
-    choice = choices.first[at]
-    while choice >= 0:
-        places = choices.places[choice, : choices.size[choice]]
-        if not covered[places].any():
-            covered[places] = True
-            _search(at + 1, begin, end, value + choices.value[choice], needed, choices, covered, uncovered, best)
-            covered[places] = False
-        choice = choices.following[choice]
-    _search(at + 1, begin, end, value, needed, choices, covered, uncovered, best)
+        is_forward = True
+    return best

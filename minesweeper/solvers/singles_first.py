@@ -1,4 +1,4 @@
-"""SinglesFirst: the default move, sooner: cells that a single number proves safe are opened before any other reasoning."""
+"""SinglesFirst: the default move, sooner: what a single number proves safe is opened before any other reasoning."""
 
 import numpy as np
 from numpy.typing import NDArray
