@@ -1,5 +1,6 @@
 """Evaluation: the JSON, its intervals by hand, the same boards for every solver, where mode and players come from."""
 
+import csv
 import json
 import math
 import re
@@ -21,6 +22,7 @@ from models.checkpoint import build_model, save_checkpoint
 MODEL = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
 SMALL = {"rows": 4, "cols": 5, "mines": 4, "first_click": "safe", "openings": True}
 FEW = ("threads=1", "games=20", "games_alone=2", "device=cpu", "precision=float32")
+FIRST_CELLS = "random, corner, centre, solver or [row, col]"
 RATES = ("win_rate", "guess_free_win_rate", "judged_guess_free_win_rate")
 ROW = [
     "solver",
@@ -77,7 +79,7 @@ def test_the_fields_of_a_result(saved):
     path = saved()
     result = evaluated(f"ckpt={path}", "seed=3", "first_cell=[1,2]")
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert list(result) == ["mode", "first_cell", "games", "seed", "command", "rows"]
+    assert list(result) == ["mode", "boards", "first_cell", "games", "seed", "command", "commit", "rows"]
     assert [result[key] for key in ("mode", "first_cell", "games", "seed")] == [SMALL, [1, 2], 20, 3]
     assert result["command"] == " ".join(["python", *sys.argv])
     learned, exact, random = result["rows"]
@@ -149,10 +151,10 @@ def test_settings_of_solvers(saved):
 
 def test_the_threshold_comes_from_the_checkpoint_unless_it_is_given(saved):
     path = saved(guess_threshold=0.9)
-    mode, players = evaluate.make_players(composed("evaluate", *FEW, f"ckpt={path}", "tie_break=corner"))
+    mode, players = evaluate.make_players(composed("evaluate", *FEW, f"ckpt={path}", "tie_break=corner"), None)
     solver = players[str(path)]
     assert (mode, solver.guess_threshold, solver.tie_break) == (evaluate.Mode(**SMALL), 0.9, "corner")
-    _, players = evaluate.make_players(composed("evaluate", *FEW, f"ckpt={path}", "guess_threshold=0"))
+    _, players = evaluate.make_players(composed("evaluate", *FEW, f"ckpt={path}", "guess_threshold=0"), None)
     assert players[str(path)].guess_threshold == 0
 
 
@@ -180,6 +182,40 @@ def test_without_a_checkpoint_the_bundled_ones_of_the_mode_play(saved, tmp_path,
         assert result["mode"]["rows"] == rows
 
 
+def test_exported_boards_are_the_ones_that_were_played(saved, tmp_path):
+    ckpt, file = f"ckpt={saved()}", tmp_path / "boards.txt"
+    rows = rows_of(evaluated(ckpt, f"export_boards={file}", "first_click=any", "seed=4"))
+    result = evaluated(ckpt, f"boards={file}", "seed=4", "games=1")
+    assert rows_of(result) == rows
+    assert (result["boards"], result["games"], result["mode"]) == (str(file), 20, SMALL | {"first_click": "any"})
+    lines = file.read_text().split("\n\n")
+    assert len(lines) == len(set(lines)) == 20
+    with pytest.raises(ValueError, match=r"^boards= and mode= exclude each other"):
+        evaluated(f"boards={file}", "mode=expert")
+    with pytest.raises(ValueError, match=r"^export_boards= needs random boards"):
+        evaluated(f"boards={file}", f"export_boards={file}")
+
+
+def test_csv_rows_are_added(saved, tmp_path):
+    result = evaluated(f"ckpt={saved()}")
+    for _ in range(2):
+        evaluate.append_csv(tmp_path / "a.csv", result)
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["solver"] for row in rows] == 2 * [row["solver"] for row in result["rows"]]
+    assert rows[:3] == rows[3:]
+    for row, expected in zip(rows, result["rows"], strict=False):
+        assert [row[key] for key in ("rows", "cols", "mines", "seed", "games")] == ["4", "5", "4", "0", "20"]
+        assert (row["command"], row["commit"]) == (result["command"], result["commit"])
+        for key in ("win_rate", "win_rate_low", "minus_exact", "moves"):
+            assert row[key] == ("" if key not in expected else str(round(expected[key], 6))), key
+
+
+def test_all_solvers(saved):
+    labels = [row["solver"] for row in evaluated(f"ckpt={saved()}", "solvers=all", "games=2", "judge=false")["rows"]]
+    assert labels[1:] == list(SOLVERS)
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -187,8 +223,12 @@ def test_without_a_checkpoint_the_bundled_ones_of_the_mode_play(saved, tmp_path,
         ("solvers=[{name:exact,depth:3}]", "solver exact has no setting 'depth'; it has tie_break"),
         ("solvers=[{tie_break:corner}]", "solvers: an entry needs a name, got {'tie_break': 'corner'}"),
         ("solvers=[{name:exact,tie_break:left}]", "tie_break must be one of random, corner"),
-        ("first_cell=middle", "first_cell must be one of random, corner, centre, solver or [row, col], got 'middle'"),
-        ("first_cell=[4,0]", "first_cell must be a cell of 0..3, 0..4, got [4, 0]"),
+        ("first_cell=middle", f"first_cell must be one of {FIRST_CELLS}, got 'middle'"),
+        ("first_cell=[4,0]", f"first_cell must be one of {FIRST_CELLS} with row 0 to 3 and col 0 to 4, got [4, 0]"),
+        ("first_cell=null", f"first_cell must be one of {FIRST_CELLS}"),
+        ("solvers=[{name:exact,max_states:a}]", "max_states must be "),
+        ("first_click=free", "first_click must be one of any, safe, zero, got 'free'"),
+        ("csv=/no/such/folder/a.csv", "csv=/no/such/folder/a.csv: its folder does not exist"),
         ("out=/no/such/folder/a.json", "out=/no/such/folder/a.json: its folder does not exist"),
         ("games=0", "games must be an integer from 1 to 1000000000, got 0"),
         ("batch=2.5", "batch must be an integer from 1 to 1000000000, got 2.5"),
@@ -205,8 +245,6 @@ def test_without_a_checkpoint_the_bundled_ones_of_the_mode_play(saved, tmp_path,
         ("ckpt=missing.pt", "no checkpoint at missing.pt; train one with"),
         pytest.param("solvers=null", "solvers", marks=known_bug("TypeError")),
         pytest.param("solvers=[5]", "solver", marks=known_bug("TypeError")),
-        pytest.param("solvers=[{name:exact,max_states:a}]", "max_states", marks=known_bug("TypeError, when it plays")),
-        pytest.param("first_cell=null", "first_cell must be", marks=known_bug("TypeError")),
         pytest.param("guess_threshold=low", "guess_threshold must be", marks=known_bug("TypeError")),
         pytest.param("ckpt=5", "no checkpoint at 5", marks=known_bug("TypeError")),
         pytest.param("out=5.5", "out", marks=known_bug("TypeError")),

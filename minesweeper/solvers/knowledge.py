@@ -35,10 +35,10 @@ from minesweeper.posterior import InconsistentViewError, proved_by_single_point
 from minesweeper.solvers.knowledge_total import decide_by_total
 from minesweeper.solvers.singles_first import SinglesFirst
 
-_CONSISTENT, _TOTAL = (
-    -1,
-    -2,
-)  # what contradicts itself: nothing, the mine total, or the field cell that is given instead
+# A fault is the field cell where a view contradicts itself, or one of these.
+_CONSISTENT, _TOTAL, _FULL = -1, -2, -3  # none; the mine total can't be met; no room for another set
+
+_NO_SET = -1
 _BELOW = 0.999
 _ROW = 5  # bits a row of a mask: its 3x3 cells shift up to two columns without meeting the next row
 _FIRST_ROW = 0b111
@@ -78,8 +78,8 @@ class Sets(NamedTuple):
     size: NDArray[np.int8]  # [S] how many
     count: NDArray[np.int8]  # [S] mines
     is_split: NDArray[np.bool_]  # [S] it contains another set
-    following: NDArray[np.int32]  # [S] the next set with the same corner, or -1
-    first: NDArray[np.int32]  # [field size] the first set with this corner, or -1
+    following: NDArray[np.int32]  # [S] the next set with the same corner, or _NO_SET
+    first: NDArray[np.int32]  # [field size] the first set with this corner, or _NO_SET
 
 
 @kernel
@@ -96,7 +96,7 @@ def _infer_each(views, decided_views, num_mines, probabilities):
     unknown = np.empty_like(field)
     stack = np.empty(field.size, np.int32)
     smallest = np.empty(field.size)
-    sets = _with_room(64, np.full(field.size, -1, np.int32))
+    sets = _no_sets(64, np.full(field.size, _NO_SET, np.int32))
     for game in range(num_games):
         fill_field(decided_views[game], field)
         has_decided = True
@@ -135,7 +135,7 @@ def _all_sets(field, width, need, unknown, sets):
     """Rules 1 and 3. Returns the sets in place of the old `sets` (the same arrays or larger ones), and a fault."""
     offsets = neighbour_offsets(width)
     for i in range(sets.num[0]):
-        sets.first[sets.corner[i]] = -1
+        sets.first[sets.corner[i]] = _NO_SET
     sets.num[0] = 0
     for clue in range(width + 1, field.size - width - 1):
         if field[clue] < 0 or unknown[clue] == 0:
@@ -145,48 +145,53 @@ def _all_sets(field, width, need, unknown, sets):
             if field[clue + offsets[k]] == HIDDEN:
                 from_corner = offsets[k] + width + 1
                 mask |= 1 << (from_corner // width * _ROW + from_corner % width)
-        sets, is_consistent = _add(sets, clue - width - 1, mask, need[clue], width)
-        if not is_consistent:
+        if sets.num[0] == sets.mask.size:
+            sets = _with_more_room(sets)
+        fault = _add(sets, clue - width - 1, mask, need[clue], width)
+        if fault != _CONSISTENT:
             return sets, clue
     latest = 0
-    while latest < sets.num[0]:  # each pair is compared when its later set is the latest
-        corner = sets.corner[latest]
-        for row in range(-2, 3):
-            for col in range(-2, 3):
-                other_corner = corner + row * width + col
-                if row * col < 0 or not 0 <= other_corner < field.size:
-                    continue
-                other = sets.first[other_corner]
-                while other >= 0:
-                    next_other = sets.following[other]
-                    if other < latest:
-                        if row >= 0 and col >= 0:
-                            sets, is_consistent = _split(sets, latest, other, row * _ROW + col, width)
-                            if not is_consistent:
-                                return sets, corner
-                        if row <= 0 and col <= 0:
-                            sets, is_consistent = _split(sets, other, latest, -row * _ROW - col, width)
-                            if not is_consistent:
-                                return sets, corner
-                    other = next_other
-        latest += 1
+    while latest < sets.num[0]:
+        fault = _split_with_earlier(sets, latest, width)
+        if fault == _FULL:
+            sets = _with_more_room(sets)
+        elif fault != _CONSISTENT:
+            return sets, fault
+        else:
+            latest += 1
     return sets, _CONSISTENT
 
 
 @kernel
-def _split(sets, larger, smaller, shift, width):
-    """Splits `larger` if it contains `smaller`, whose box lies `shift` bits further. Returns (sets, is consistent)."""
-    inner = sets.mask[smaller] << shift
-    if inner & ~sets.mask[larger] != 0:
-        return sets, True
-    sets.is_split[larger] = True
-    rest = sets.mask[larger] & ~inner
-    return _add(sets, sets.corner[larger], rest, sets.count[larger] - sets.count[smaller], width)
+def _split_with_earlier(sets, latest, width):
+    """Rule 3 for the set `latest` and each earlier one. Returns a fault; after `_FULL` it is to be done again."""
+    for row in range(3):  # from the corner of the larger set to that of the smaller
+        for col in range(3):
+            shift = row * _ROW + col
+            distance = row * width + col
+            for direction in range(-1, 2, 2):
+                other_corner = sets.corner[latest] + direction * distance
+                if not 0 <= other_corner < sets.first.size:
+                    continue
+                other = sets.first[other_corner]
+                while other != _NO_SET:
+                    larger = latest if direction > 0 else other
+                    smaller = other if direction > 0 else latest
+                    inner = sets.mask[smaller] << shift
+                    if other < latest and inner & ~sets.mask[larger] == 0:
+                        sets.is_split[larger] = True
+                        rest = sets.mask[larger] & ~inner
+                        count = sets.count[larger] - sets.count[smaller]
+                        fault = _add(sets, sets.corner[larger], rest, count, width)
+                        if fault != _CONSISTENT:
+                            return fault
+                    other = sets.following[other]
+    return _CONSISTENT
 
 
 @kernel
 def _add(sets, corner, mask, count, width):
-    """Adds a set unless it is there. Returns (sets, whether its count is possible)."""
+    """Adds a set unless it is there; returns a fault."""
     while mask & _FIRST_ROW == 0:
         mask >>= _ROW
         corner += width
@@ -194,22 +199,13 @@ def _add(sets, corner, mask, count, width):
         mask >>= 1
         corner += 1
     other = sets.first[corner]
-    while other >= 0:
+    while other != _NO_SET:
         if sets.mask[other] == mask:
-            return sets, sets.count[other] == count
+            return _CONSISTENT if sets.count[other] == count else corner
         other = sets.following[other]
     new = sets.num[0]
     if new == sets.mask.size:
-        larger = _with_room(2 * new, sets.first)
-        larger.num[0] = new
-        larger.corner[:new] = sets.corner
-        larger.mask[:new] = sets.mask
-        larger.cells[:new] = sets.cells
-        larger.size[:new] = sets.size
-        larger.count[:new] = sets.count
-        larger.is_split[:new] = sets.is_split
-        larger.following[:new] = sets.following
-        sets = larger
+        return _FULL
     size = 0
     for row in range(3):
         for col in range(3):
@@ -224,12 +220,11 @@ def _add(sets, corner, mask, count, width):
     sets.following[new] = sets.first[corner]
     sets.first[corner] = new
     sets.num[0] = new + 1
-    return sets, 0 <= count <= size
+    return _CONSISTENT if 0 <= count <= size else corner
 
 
 @kernel
-def _with_room(room, first):
-    """No sets yet, and room for so many."""
+def _no_sets(room, first):
     return Sets(
         np.zeros(1, np.int64),
         np.empty(room, np.int32),
@@ -241,6 +236,21 @@ def _with_room(room, first):
         np.empty(room, np.int32),
         first,
     )
+
+
+@kernel
+def _with_more_room(sets):
+    num = sets.num[0]
+    larger = _no_sets(2 * num, sets.first)
+    larger.num[0] = num
+    larger.corner[:num] = sets.corner
+    larger.mask[:num] = sets.mask
+    larger.cells[:num] = sets.cells
+    larger.size[:num] = sets.size
+    larger.count[:num] = sets.count
+    larger.is_split[:num] = sets.is_split
+    larger.following[:num] = sets.following
+    return larger
 
 
 @kernel
