@@ -23,10 +23,11 @@ from minesweeper import MODES, SOLVERS, Games, Mode, Solver, make_solver, play_g
 from minesweeper.arena import check_first_cell, first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.seeds import checked_seed
+from minesweeper.solvers.base import TIE_BREAKS
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision, num_cores
 from models.learned_solver import LearnedSolver
-from models.settings import check_choice, check_number
+from models.settings import check_choice, check_number, check_path, make_mode
 
 CONFIDENCE = 0.95
 CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
@@ -44,9 +45,15 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
     checked_seed(cfg.seed)
     for key in ("judge", "openings"):
         check_choice(key, cfg[key], (True, False))
+    check_choice("tie_break", cfg.tie_break, TIE_BREAKS)
+    if cfg.guess_threshold is not None:
+        check_number("guess_threshold", cfg.guess_threshold, 0, 1)
     for key in ("out", "csv", "export_boards"):
+        check_path(key, cfg[key])
         if cfg[key] is not None and not Path(cfg[key]).absolute().parent.is_dir():
             raise ValueError(f"{key}={cfg[key]}: its folder does not exist")
+        if cfg[key] is not None and Path(cfg[key]).is_dir():
+            raise ValueError(f"{key}={cfg[key]} is a folder")
     torch.set_num_threads(cfg.threads or num_cores())
     boards = None if cfg.boards is None else read_boards(cfg.boards, cfg.bottom_row)
     if boards and cfg.get("mode") is not None:
@@ -115,17 +122,17 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
     """
     device = choose_device(cfg.device)
     precision = choose_precision(cfg.precision, device)
-    mode = Mode(**cfg.mode) if cfg.get("mode") is not None else given
+    mode = make_mode(cfg.mode) if cfg.get("mode") is not None else given
     if cfg.ckpt is None:
         mode = mode or (None if cfg.boards else MODES["beginner"])
         names = [name for name, preset in MODES.items() if mode and board(preset) == board(mode)]
         paths = [str(path) for name in names for path in bundled_checkpoints(name)]
     else:
-        paths = [cfg.ckpt] if isinstance(cfg.ckpt, str) else list(cfg.ckpt)
+        paths = [str(path) for path in cfg.ckpt] if OmegaConf.is_list(cfg.ckpt) else [str(cfg.ckpt)]
     players: dict[str, Solver] = {}
     for path in paths:
         model, content = load_model(path)
-        own = Mode(**content["config"]["mode"])
+        own = make_mode(content["config"]["mode"])
         if cfg.get("mode") is None and not cfg.boards and mode not in (None, own) and cfg.ckpt is not None:
             raise ValueError(f"the checkpoints are of different modes, {mode} and {own}; choose one with mode=")
         mode = mode or (None if cfg.boards else own)
@@ -134,9 +141,9 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break)
     entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
     for entry in SOLVERS if entries == ["all"] else entries:
-        settings = {"name": entry} if isinstance(entry, str) else dict(entry)
-        if "name" not in settings:
-            raise ValueError(f"solvers: an entry needs a name, got {entry}")
+        settings = entry if isinstance(entry, dict) else {"name": entry}
+        if not isinstance(settings.get("name"), str):
+            raise ValueError(f"solvers: an entry must be a name, or {{name: ..., setting: ...}}, got {entry!r}")
         label = " ".join([settings["name"], *(f"{key}={value}" for key, value in settings.items() if key != "name")])
         players[label] = make_solver(**settings)
     if not players:
@@ -166,11 +173,9 @@ def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: 
     row["moves"] = float(games.moves.mean())
     row["ms_alone"] = float(1000 * alone.seconds.mean()) if alone is not None else None
     row["ms_batched"] = float(1000 * games.seconds.mean())
-    if exact is not None and exact is not games:
+    if exact is not None and exact is not games and len(games) > 1:
         difference = games.won.astype(float) - exact.won
-        margin = (
-            norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5 if len(games) > 1 else np.nan
-        )
+        margin = norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5
         row["minus_exact"] = float(difference.mean())
         row["minus_exact_low"] = float(difference.mean() - margin)
         row["minus_exact_high"] = float(difference.mean() + margin)

@@ -1,7 +1,7 @@
 """Writes the tables of README.md from results/results.csv: python report.py
 
-A table stands between `<!-- table NAME -->` and `<!-- end -->`; of rows for the same solver, board, rule and first cell the
-last one counts.
+A table stands between `<!-- table NAME -->` and `<!-- end -->`; of rows for the same solver, board, rule and first
+cell the last one counts.
 """
 
 import csv
@@ -31,7 +31,9 @@ def strategies_table(results: dict, first_click: str = "safe", first_cell: str =
         return float(row["win_rate"]) if row else -1.0
 
     lines = [
-        "| solver | " + " | ".join(f"{mode} wins %" for mode in MODES.values()) + " | expert, ms a game alone / batched |",
+        "| solver | "
+        + " | ".join(f"{mode} wins %" for mode in MODES.values())
+        + " | expert, ms a game alone / batched |",
         "|---|" + "---|" * (len(MODES) + 1),
     ]
     for solver in sorted(solvers, key=lambda name: (-win_rate(name, "16x30/99"), -win_rate(name, "9x9/10"))):

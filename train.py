@@ -6,6 +6,7 @@ Settings: configs/train.yaml, or `python train.py --help`.
 
 import logging
 import math
+import shutil
 import signal
 import sys
 import time
@@ -24,15 +25,15 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from minesweeper import HIDDEN, PLAYING, WON, Games, Mode, mine_posterior, play_games
+from minesweeper import HIDDEN, PLAYING, WON, Games, mine_posterior, play_games
 from minesweeper.arena import check_first_cell, choice_keys, first_cells
-from minesweeper.seeds import training_seed, validation_seed
+from minesweeper.seeds import checked_seed, training_seed, validation_seed
 from minesweeper.solvers.base import choose_lowest
 from models.checkpoint import ROOT, build_model, load_checkpoint, save_checkpoint
 from models.device import autocast, choose_device, choose_precision, num_cores
 from models.learned_solver import LearnedSolver
 from models.planes import view_planes
-from models.settings import check_choice, check_number, merge_resumed
+from models.settings import check_choice, check_number, check_path, make_mode, merge_resumed
 from models.symmetry import num_symmetries, turned, turned_back
 
 log = logging.getLogger("train")
@@ -46,6 +47,8 @@ NEW_ON_RESUME = ("games", "minutes", "device", "threads", "run_dir")
 
 def check(cfg: DictConfig) -> None:
     """ValueError, naming the key, for a value that training cannot use."""
+    checked_seed(cfg.seed)
+    check_path("run_dir", cfg.run_dir)
     check_choice("target", cfg.target, ("board", "posterior"))
     check_choice("loss", cfg.loss, LOSSES)
     check_choice("symmetries", cfg.symmetries, (True, False))
@@ -60,21 +63,24 @@ def check(cfg: DictConfig) -> None:
     ):  # fmt: skip
         if not (key in ("games", "minutes") and cfg[key] is None):
             check_number(key, cfg[key], low, high, integer=integer)
-    mode = Mode(**cfg.mode)
+    mode = make_mode(cfg.mode)
     for key in ("first_cell", "eval_first_cell"):
-        check_first_cell(cfg[key], mode)
+        check_first_cell(cfg[key], mode, key)
     if cfg.first_cell == "solver":
         raise ValueError("first_cell must be random, corner, centre or [row, col], got 'solver'")
 
 
 def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
     """Runs a whole training, or the rest of one, and returns its run folder."""
-    resumed = load_checkpoint(cfg.resume) if cfg.resume is not None else None
-    if resumed:
+    resumed = None
+    if cfg.resume is not None:
+        resumed = load_checkpoint(str(cfg.resume))
+        if "optimizer" not in resumed:
+            raise ValueError(f"resume={cfg.resume} holds the weights alone; a run goes on from its last.pt")
         cfg = merge_resumed(resumed["config"], cfg.resume, overrides, NEW_ON_RESUME)
         name = resumed["name"]
     check(cfg)
-    mode = Mode(**cfg.mode)
+    mode = make_mode(cfg.mode)
     config = OmegaConf.to_container(cfg, resolve=True)
     device = choose_device(cfg.device)
     precision = choose_precision(cfg.precision, device)
@@ -230,11 +236,17 @@ def open_run(cfg: DictConfig, name: str) -> Path:
         run_dir = Path(cfg.resume).parent
     else:
         run_dir = ROOT / "checkpoints" / "runs" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{name}_seed{cfg.seed}"
+    if run_dir.exists() and not run_dir.is_dir():
+        raise ValueError(f"run_dir={run_dir} is a file")
     if cfg.resume is None and (run_dir / "last.pt").exists():
         raise ValueError(
             f"run_dir={run_dir} holds a run already; go on with resume={run_dir}/last.pt or choose another"
         )
     run_dir.mkdir(parents=True, exist_ok=True)
+    if cfg.resume is not None:
+        best = Path(cfg.resume).parent / "best.pt"
+        if best.exists() and not (run_dir / "best.pt").exists():
+            shutil.copy(best, run_dir)
     OmegaConf.save(cfg, run_dir / "config.yaml")
     file = logging.FileHandler(run_dir / "train.log")
     file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))

@@ -107,17 +107,17 @@ def _empty_records(num_games: int, judge: Solver | None) -> np.recarray:
     return np.recarray(num_games, dtype=[*_FIELDS, ("judged_guess_free", "?")] if judge else _FIELDS)
 
 
-def check_first_cell(first_cell: str | Sequence[int], mode: Mode) -> None:
-    """ValueError unless `first_cell` is one of the names or a cell of the mode."""
+def check_first_cell(first_cell: str | Sequence[int], mode: Mode, key: str = "first_cell") -> None:
+    """ValueError, naming `key`, unless `first_cell` is one of the names or a cell of the mode."""
     if isinstance(first_cell, str):
         if first_cell not in FIRST_CELLS:
-            raise ValueError(f"first_cell must be one of {', '.join(FIRST_CELLS)} or [row, col], got {first_cell!r}")
+            raise ValueError(f"{key} must be one of {', '.join(FIRST_CELLS)} or [row, col], got {first_cell!r}")
         return
     cell: list = list(first_cell) if isinstance(first_cell, (Sequence, np.ndarray)) else [first_cell]
     are_integers = all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in cell)
     if not (len(cell) == 2 and are_integers and 0 <= cell[0] < mode.rows and 0 <= cell[1] < mode.cols):
         raise ValueError(
-            f"first_cell must be one of {', '.join(FIRST_CELLS)} or [row, col] with row 0 to {mode.rows - 1} and "
+            f"{key} must be one of {', '.join(FIRST_CELLS)} or [row, col] with row 0 to {mode.rows - 1} and "
             f"col 0 to {mode.cols - 1}, got {first_cell!r}"
         )
 

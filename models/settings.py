@@ -1,10 +1,12 @@
 """Checks of configuration values: errors that name the key, the value and what is allowed."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+
+from minesweeper.mode import Mode
 
 
 def check_choice(key: str, value: object, allowed: Collection) -> None:
@@ -20,6 +22,20 @@ def check_number(key: str, value: Any, low: float, high: float = math.inf, *, in
         kind = "an integer" if integer else "a number"
         bound = f"of at least {low}" if high == math.inf else f"from {low} to {high}"
         raise ValueError(f"{key} must be {kind} {bound}, got {value!r}")
+
+
+def check_path(key: str, value: object) -> None:
+    """ValueError unless `value` is text or None."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{key} must be a path or null, got {value!r}")
+
+
+def make_mode(config: Mapping[str, Any]) -> Mode:
+    """The mode of a `mode` configuration; ValueError for a key that is missing, unknown or out of range."""
+    try:
+        return Mode(**config)
+    except TypeError as error:
+        raise ValueError(f"mode: {str(error).removeprefix('Mode.__init__() ')}") from error
 
 
 def merge_resumed(

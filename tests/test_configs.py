@@ -4,7 +4,7 @@ import re
 
 import pytest
 from omegaconf import OmegaConf
-from tiny_training import CONFIGS, composed, known_bug
+from tiny_training import CONFIGS, composed
 from torch import nn
 
 from minesweeper import MODES, Mode
@@ -12,8 +12,6 @@ from models.checkpoint import build_model
 from train import check
 
 SETTING = re.compile(r"^(\w+):\s*\S")  # a key at the top level with its value on the same line
-
-WITHOUT_COMMENT = ("weight_decay", "eval_games", "eval_first_cell")
 
 
 def options(group):
@@ -104,11 +102,7 @@ def test_the_lines_of_a_file_are_its_keys(name):
 
 @pytest.mark.parametrize(
     ("name", "key"),
-    [
-        pytest.param(name, key, marks=known_bug("no comment") if key in WITHOUT_COMMENT else ())
-        for name in ("train", "evaluate")
-        for key in settings(name)
-    ],
+    [pytest.param(name, key) for name in ("train", "evaluate") for key in settings(name)],
 )
 def test_every_setting_has_a_comment(name, key):
     assert re.search(r"\s# \S", settings(name)[key]), f"{name}.yaml does not say what {key} is"

@@ -9,7 +9,7 @@ import time
 
 import pytest
 import torch
-from tiny_training import ROOT, TINY, TINY_CNN, TINY_MLP, known_bug, resume_tiny, scalars, train_tiny
+from tiny_training import ROOT, TINY, TINY_CNN, TINY_MLP, resume_tiny, scalars, train_tiny
 
 import train
 from models.checkpoint import CheckpointError, load_checkpoint
@@ -148,7 +148,6 @@ def test_a_resumed_run_may_get_another_folder_and_length(tmp_path):
     assert (last["config"]["games"], last["config"]["model"]["width"]) == (80, 4)
 
 
-@known_bug("best.pt stays in the old folder, yet the log tells to evaluate the one in the new folder")
 def test_a_resumed_run_in_another_folder_has_a_best_checkpoint(tmp_path):
     run_dir = train_tiny(tmp_path / "run")
     content = load_checkpoint(run_dir / "last.pt")
@@ -179,7 +178,6 @@ def test_resume_of_no_file(tmp_path):
         resume_tiny(tmp_path / "last.pt")
 
 
-@known_bug("KeyError: 'model', after the folder is open")
 def test_resume_of_a_checkpoint_without_the_state_of_training(tmp_path):
     run_dir = train_tiny(tmp_path / "run", "games=1")
     with pytest.raises(ValueError, match=r"last\.pt"):

@@ -3,7 +3,6 @@
 import logging
 from pathlib import Path
 
-import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
@@ -19,11 +18,6 @@ TINY = (
 )  # fmt: skip
 TINY_CNN = ("model=cnn", "model.width=4", "model.depth=3")  # 665 parameters
 TINY_MLP = ("model=mlp", "model.hidden=[8]")
-
-
-def known_bug(reason: str) -> pytest.MarkDecorator:
-    """Marks a test that a reported bug fails; it must go with the bug."""
-    return pytest.mark.xfail(strict=True, reason=reason)
 
 
 def composed(name: str, *overrides: str) -> DictConfig:
