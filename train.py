@@ -81,7 +81,7 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
         name = resumed["name"]
     check(cfg)
     mode = make_mode(cfg.mode)
-    config = OmegaConf.to_container(cfg, resolve=True)
+    config = OmegaConf.to_container(cfg, resolve=True) | {"run_dir": None, "resume": None}  # of this machine alone
     device = choose_device(cfg.device)
     precision = choose_precision(cfg.precision, device)
     torch.set_num_threads(cfg.threads or num_cores())

@@ -4,8 +4,11 @@ import inspect
 from typing import Any
 
 from minesweeper.solvers.base import Solver
+from minesweeper.solvers.csp import CspSolver
 from minesweeper.solvers.double_set import DoubleSetSolver
+from minesweeper.solvers.equalize import EqualizeSolver
 from minesweeper.solvers.exact import ExactSolver
+from minesweeper.solvers.knowledge import KnowledgeSolver
 from minesweeper.solvers.random_cell import RandomCellSolver
 from minesweeper.solvers.single_point import SinglePointSolver
 from minesweeper.solvers.tiered import TieredSolver
@@ -16,6 +19,9 @@ _CLASSES: tuple[type[Solver], ...] = (
     SinglePointSolver,
     DoubleSetSolver,
     TieredSolver,
+    KnowledgeSolver,
+    EqualizeSolver,
+    CspSolver,
 )
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in _CLASSES}
 

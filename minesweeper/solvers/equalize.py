@@ -1,6 +1,7 @@
 """Equalised estimates: every number shares its mines out evenly, then the shares are rescaled until they agree.
 
-    1. Single-point rules to a fixpoint; cells they decide leave the problem, and only these are proofs.
+    1. Single-point rules to a fixpoint, and the mine total if no mine or nothing but mines are left (rules 1 to 3 of
+       `single_point`): only these are proofs. The cells they decide leave the problem.
     2. A number that needs m mines among k undecided neighbours gives each of them m / k. A cell that several numbers
        see gets 1 - (1 - m1 / k1)(1 - m2 / k2)...
     3. Number after number, in reading order, the probabilities of its undecided neighbours are multiplied by one factor
@@ -22,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN, MINE
-from minesweeper.frontier import SAFE, fill_field, make_boxes, single_point
+from minesweeper.frontier import fill_field, make_boxes, single_point
 from minesweeper.kernels import kernel
 from minesweeper.posterior import proved_by_single_point
+from minesweeper.solvers.single_point import shares
 from minesweeper.solvers.singles_first import SinglesFirst
 
 _TOLERANCE = 1e-4
@@ -38,17 +40,21 @@ class EqualizeSolver(SinglesFirst):
     name = "equalize"
 
     def mine_probabilities(self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `Solver`."""
+        """See `Solver`.
+
+        Raises:
+            InconsistentViewError: as `single_point`.
+        """
         known = proved_by_single_point(views, num_mines)
-        probabilities = np.empty(views.shape)
+        probabilities = shares(views, known, num_mines)
         mines = np.full(len(views), num_mines, np.int64)
-        _estimate_each(views, np.where(views == HIDDEN, known, views), mines, probabilities)
+        _estimate_each(np.where(views == HIDDEN, known, views), mines, probabilities)
         return probabilities
 
 
 @kernel
-def _estimate_each(views, decided_views, num_mines, probabilities):
-    """Fills `probabilities`; `decided_views` are the views with `SAFE` and `MINE` where single numbers prove it."""
+def _estimate_each(views, num_mines, probabilities):
+    """Steps 2 to 4, for the `probabilities` strictly between 0 and 1; `views` have `SAFE` and `MINE` where proved."""
     num_games, rows, cols = views.shape
     width = cols + 2
     field = np.empty((rows + 2) * width, np.int8)
@@ -56,26 +62,17 @@ def _estimate_each(views, decided_views, num_mines, probabilities):
     unknown = np.empty_like(field)
     stack = np.empty(field.size, np.int32)
     for game in range(num_games):
-        fill_field(decided_views[game], field)
-        single_point(field, width, need, unknown, stack)  # for need and unknown: it has nothing left to decide
+        fill_field(views[game], field)
+        single_point(field, width, need, unknown, stack)  # for need and unknown; it has nothing left to decide
         boxes, num_boxes, num_clues, num_interior = make_boxes(field, width)
         box_probability = _equalised(boxes, num_boxes, num_clues, need, unknown)
         left = num_mines[game] - (field == MINE).sum() - (boxes.size[:num_boxes] * box_probability).sum()
         interior = _inside(left / num_interior)
         for row in range(rows):
             for col in range(cols):
-                cell = (row + 1) * width + col + 1
-                if views[game, row, col] != HIDDEN:
-                    probability = np.nan
-                elif field[cell] == SAFE:
-                    probability = 0.0
-                elif field[cell] == MINE:
-                    probability = 1.0
-                elif boxes.cell_box[cell] < 0:
-                    probability = interior
-                else:
-                    probability = box_probability[boxes.cell_box[cell]]
-                probabilities[game, row, col] = probability
+                if 0.0 < probabilities[game, row, col] < 1.0:
+                    box = boxes.cell_box[(row + 1) * width + col + 1]
+                    probabilities[game, row, col] = interior if box < 0 else box_probability[box]
 
 
 @kernel

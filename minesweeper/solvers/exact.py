@@ -7,7 +7,7 @@ played out exactly instead.
 import numpy as np
 from numpy.typing import NDArray
 
-from minesweeper.endgame import endgame_values
+from minesweeper.endgame import GAVE_UP, endgame_values
 from minesweeper.frontier import SAFE
 from minesweeper.lookahead import progress_chances
 from minesweeper.posterior import MAX_STATES, check_max_states, proved_by_single_point, solve_posterior
@@ -15,6 +15,7 @@ from minesweeper.solvers.base import TIE_BREAKS, Solver, choose_lowest
 
 _MOST_SETS = 200_000  # in the move tree of one endgame: about a second
 _MOST_LAYOUTS = 100_000
+_MOST_KEPT = 10_000
 
 
 class ExactSolver(Solver):
@@ -49,6 +50,7 @@ class ExactSolver(Solver):
         self.looks_ahead = tie_break == "progress"
         self.tie_margin = tie_margin
         self.endgame = endgame
+        self._endgames: dict[tuple, NDArray[np.float64] | None] = {}
         self.max_states = max_states
 
     def mine_probabilities(self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64]) -> NDArray[np.float64]:
@@ -86,11 +88,22 @@ class ExactSolver(Solver):
             mask[guesses] = _highest(chances, views[guesses], keys[guesses])
         if self.endgame:
             few = is_guess & posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
-            values = np.empty(views.shape[1:])
             for game in np.flatnonzero(few):
-                if endgame_values(views[game], mines[game], self.endgame, _MOST_SETS, values) > 0:
+                values = self._endgame_values(views[game], int(mines[game]))
+                if values is not None:
                     mask[game] = _highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
         return mask, is_guess
+
+    def _endgame_values(self, view: NDArray[np.int8], num_mines: int) -> NDArray[np.float64] | None:
+        """In how many layouts each cell wins, or None past the budget; kept, since small boards meet positions again."""
+        position = (view.shape, num_mines, view.tobytes())
+        if position not in self._endgames:
+            if len(self._endgames) >= _MOST_KEPT:
+                self._endgames.clear()
+            values = np.empty(view.shape)
+            is_solved = endgame_values(view, num_mines, self.endgame, _MOST_SETS, values) != GAVE_UP
+            self._endgames[position] = values if is_solved else None
+        return self._endgames[position]
 
 
 def _highest(scores: NDArray[np.float64], views: NDArray[np.int8], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:

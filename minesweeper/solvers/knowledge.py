@@ -60,11 +60,15 @@ class KnowledgeSolver(SinglesFirst):
         probabilities = np.empty(views.shape)
         mines = np.full(len(views), num_mines, np.int64)
         game, fault = _infer_each(views, np.where(views == HIDDEN, known, views), mines, probabilities)
-        if fault == _TOTAL:
-            raise InconsistentViewError(f"view {game}: {mines[game]} mines are not possible", game)
-        if fault != _CONSISTENT:
-            row, col = (int(x) - 1 for x in divmod(fault, views.shape[2] + 2))
-            raise InconsistentViewError(f"view {game}: numbers around ({row}, {col}) can't all be met", game, row, col)
+        if game >= 0:
+            _, rows, cols = views.shape
+            which = f"view {game}: " if len(views) > 1 else ""
+            if fault == _TOTAL:
+                raise InconsistentViewError(
+                    f"{which}{mines[game]} mines are not possible on this {rows}x{cols} view", game
+                )
+            row, col = (x - 1 for x in divmod(fault, cols + 2))
+            raise InconsistentViewError(f"{which}the numbers around ({row}, {col}) cannot all be met", game, row, col)
         return probabilities
 
 
@@ -76,7 +80,7 @@ class Sets(NamedTuple):
     mask: NDArray[np.int32]  # [S] bit _ROW * row + col of the box for each cell
     cells: NDArray[np.int32]  # [S, 8] its field cells
     size: NDArray[np.int8]  # [S] how many
-    count: NDArray[np.int8]  # [S] mines
+    mines: NDArray[np.int8]  # [S] the count
     is_split: NDArray[np.bool_]  # [S] it contains another set
     following: NDArray[np.int32]  # [S] the next set with the same corner, or _NO_SET
     first: NDArray[np.int32]  # [field size] the first set with this corner, or _NO_SET
@@ -181,7 +185,7 @@ def _split_with_earlier(sets, latest, width):
                     if other < latest and inner & ~sets.mask[larger] == 0:
                         sets.is_split[larger] = True
                         rest = sets.mask[larger] & ~inner
-                        count = sets.count[larger] - sets.count[smaller]
+                        count = sets.mines[larger] - sets.mines[smaller]
                         fault = _add(sets, sets.corner[larger], rest, count, width)
                         if fault != _CONSISTENT:
                             return fault
@@ -201,7 +205,7 @@ def _add(sets, corner, mask, count, width):
     other = sets.first[corner]
     while other != _NO_SET:
         if sets.mask[other] == mask:
-            return _CONSISTENT if sets.count[other] == count else corner
+            return _CONSISTENT if sets.mines[other] == count else corner
         other = sets.following[other]
     new = sets.num[0]
     if new == sets.mask.size:
@@ -215,7 +219,7 @@ def _add(sets, corner, mask, count, width):
     sets.corner[new] = corner
     sets.mask[new] = mask
     sets.size[new] = size
-    sets.count[new] = count
+    sets.mines[new] = count
     sets.is_split[new] = False
     sets.following[new] = sets.first[corner]
     sets.first[corner] = new
@@ -247,7 +251,7 @@ def _with_more_room(sets):
     larger.mask[:num] = sets.mask
     larger.cells[:num] = sets.cells
     larger.size[:num] = sets.size
-    larger.count[:num] = sets.count
+    larger.mines[:num] = sets.mines
     larger.is_split[:num] = sets.is_split
     larger.following[:num] = sets.following
     return larger
@@ -258,9 +262,9 @@ def _decide(field, sets):
     """Rule 2. Returns whether it decides a cell."""
     has_decided = False
     for i in range(sets.num[0]):
-        if sets.count[i] == 0 or sets.count[i] == sets.size[i]:
+        if sets.mines[i] == 0 or sets.mines[i] == sets.size[i]:
             for cell in sets.cells[i, : sets.size[i]]:
-                field[cell] = SAFE if sets.count[i] == 0 else MINE
+                field[cell] = SAFE if sets.mines[i] == 0 else MINE
             has_decided = True
     return has_decided
 
@@ -277,7 +281,7 @@ def _smallest_shares(field, sets, left, smallest):
     for i in range(sets.num[0]):
         if sets.is_split[i]:
             continue
-        share = sets.count[i] / sets.size[i]
+        share = sets.mines[i] / sets.size[i]
         outside = min(outside, _BELOW * share)
         for cell in sets.cells[i, : sets.size[i]]:
             smallest[cell] = min(smallest[cell], share)

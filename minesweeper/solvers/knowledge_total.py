@@ -155,7 +155,7 @@ def _choices(sets, is_mines, place_of, num_places):
             continue
         size = sets.size[i]
         choices.size[i] = size
-        choices.value[i] = sets.count[i] if is_mines else size - sets.count[i]
+        choices.value[i] = sets.mines[i] if is_mines else size - sets.mines[i]
         begin = num_places
         for k in range(size):
             place = place_of[sets.cells[i, k]]
