@@ -56,6 +56,11 @@ def test_what_two_numbers_prove_comes_close_and_is_no_proof():
     assert (one[2] > 0).all()
 
 
+def neighbours(cell, shape):
+    around = [(row, col) for row in range(cell[0] - 1, cell[0] + 2) for col in range(cell[1] - 1, cell[1] + 2)]
+    return [(row, col) for row, col in around if 0 <= row < shape[0] and 0 <= col < shape[1] and (row, col) != cell]
+
+
 def equalised_cell_by_cell(view, num_mines):
     """The steps, literally: float [R, C], NaN where revealed."""
     known = proved_by_single_point(view[None], num_mines)[0]
@@ -69,20 +74,20 @@ def equalised_cell_by_cell(view, num_mines):
         for cell in undecided:
             probabilities[cell] = float(left > 0)
         return probabilities
-    groups = []
-    for row, col in np.argwhere(field >= 0).tolist():
-        near = [(r, c) for r in range(row - 1, row + 2) for c in range(col - 1, col + 2)]
-        near = [cell for cell in near if 0 <= cell[0] < view.shape[0] and 0 <= cell[1] < view.shape[1]]
-        group = [cell for cell in near if field[cell] == HIDDEN]
-        if group:
-            groups.append((group, view[row, col] - sum(field[cell] == MINE for cell in near)))
+    groups = {}  # by number, in the order in which a scan of the undecided cells meets them
+    for cell in undecided:
+        for clue in neighbours(cell, view.shape):
+            if field[clue] >= 0:
+                near = neighbours(clue, view.shape)
+                mines = view[clue] - sum(field[other] == MINE for other in near)
+                groups[clue] = [other for other in near if field[other] == HIDDEN], mines
     estimates = {}
-    for group, mines in groups:
+    for group, mines in groups.values():
         for cell in group:
             estimates[cell] = 1 - (1 - estimates.get(cell, 0)) * (1 - mines / len(group))
     for _ in range(_MAX_ROUNDS):
         before = dict(estimates)
-        for group, mines in groups:
+        for group, mines in groups.values():
             factor = mines / sum(estimates[cell] for cell in group)
             for cell in group:
                 estimates[cell] = min(max(estimates[cell] * factor, _MARGIN), 1 - _MARGIN)

@@ -4,9 +4,10 @@
        `single_point`): only these are proofs. The cells they decide leave the problem.
     2. A number that needs m mines among k undecided neighbours gives each of them m / k. A cell that several numbers
        see gets 1 - (1 - m1 / k1)(1 - m2 / k2)...
-    3. Number after number, in reading order, the probabilities of its undecided neighbours are multiplied by one factor
-       that makes them sum to m, and cut off at `_MARGIN` from 0 and 1. Rounds over all numbers go on until none has
-       moved by more than `_TOLERANCE` since the round before, or for `_MAX_ROUNDS`.
+    3. Number after number, the probabilities of its undecided neighbours are multiplied by one factor that makes them
+       sum to m, and cut off at `_MARGIN` from 0 and 1. Rounds over all numbers (in the order in which a scan of the
+       undecided cells meets them) go on until no probability has moved by more than `_TOLERANCE` since the round
+       before, or for `_MAX_ROUNDS`.
     4. A cell beside no number gets the mines that the others leave over, divided by the number of such cells, cut off
        likewise.
     5. The cell of lowest probability is opened.
@@ -66,7 +67,11 @@ def _estimate_each(views, num_mines, probabilities):
         single_point(field, width, need, unknown, stack)  # for need and unknown; it has nothing left to decide
         boxes, num_boxes, num_clues, num_interior = make_boxes(field, width)
         box_probability = _equalised(boxes, num_boxes, num_clues, need, unknown)
-        left = num_mines[game] - (field == MINE).sum() - (boxes.size[:num_boxes] * box_probability).sum()
+        left = float(num_mines[game])
+        for cell in range(field.size):
+            left -= field[cell] == MINE
+        for box in range(num_boxes):
+            left -= boxes.size[box] * box_probability[box]
         interior = _inside(left / num_interior)
         for row in range(rows):
             for col in range(cols):
@@ -87,7 +92,8 @@ def _equalised(boxes, num_boxes, num_clues, need, unknown):
         probability[box] = _inside(1.0 - none)
     before = np.empty(num_boxes)
     for _ in range(_MAX_ROUNDS):
-        before[:] = probability
+        for box in range(num_boxes):
+            before[box] = probability[box]
         for clue in range(num_clues):
             total = 0.0
             for k in range(boxes.clue_degree[clue]):
@@ -97,7 +103,10 @@ def _equalised(boxes, num_boxes, num_clues, need, unknown):
             for k in range(boxes.clue_degree[clue]):
                 box = boxes.clue_boxes[clue, k]
                 probability[box] = _inside(probability[box] * factor)
-        if num_boxes == 0 or np.abs(probability - before).max() <= _TOLERANCE:
+        largest_move = 0.0
+        for box in range(num_boxes):
+            largest_move = max(largest_move, abs(probability[box] - before[box]))
+        if largest_move <= _TOLERANCE:
             break
     return probability
 

@@ -95,7 +95,7 @@ class ExactSolver(Solver):
         return mask, is_guess
 
     def _endgame_values(self, view: NDArray[np.int8], num_mines: int) -> NDArray[np.float64] | None:
-        """In how many layouts each cell wins, or None past the budget; kept, since small boards meet positions again."""
+        """In how many layouts each cell wins, or None past the budget; kept, as small boards meet positions again."""
         position = (view.shape, num_mines, view.tobytes())
         if position not in self._endgames:
             if len(self._endgames) >= _MOST_KEPT:

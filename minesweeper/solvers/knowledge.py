@@ -32,7 +32,7 @@ from minesweeper.board import HIDDEN, MINE
 from minesweeper.frontier import SAFE, fill_field, neighbour_offsets, single_point
 from minesweeper.kernels import kernel
 from minesweeper.posterior import InconsistentViewError, proved_by_single_point
-from minesweeper.solvers.knowledge_total import decide_by_total
+from minesweeper.solvers.knowledge_total import decide_by_total, number_of
 from minesweeper.solvers.singles_first import SinglesFirst
 
 # A fault is the field cell where a view contradicts itself, or one of these.
@@ -100,18 +100,21 @@ def _infer_each(views, decided_views, num_mines, probabilities):
     unknown = np.empty_like(field)
     stack = np.empty(field.size, np.int32)
     smallest = np.empty(field.size)
-    sets = _no_sets(64, np.full(field.size, _NO_SET, np.int32))
+    sets = _no_sets(64, field.size)
     for game in range(num_games):
         fill_field(decided_views[game], field)
         has_decided = True
         while has_decided:
             fault = single_point(field, width, need, unknown, stack)
             if fault == _CONSISTENT:
-                sets, fault = _all_sets(field, width, need, unknown, sets)
+                fault = _find_sets(field, width, need, unknown, sets)
+            if fault == _FULL:
+                sets = _no_sets(2 * sets.mask.size, field.size)
+                continue
             if fault != _CONSISTENT:
                 return game, fault
             has_decided = _decide(field, sets)
-            left = num_mines[game] - (field == MINE).sum()
+            left = num_mines[game] - number_of(field, MINE)
             if not has_decided:
                 has_decided, is_possible = decide_by_total(field, width, sets, left)
                 if not is_possible:
@@ -135,12 +138,27 @@ def _infer_each(views, decided_views, num_mines, probabilities):
 
 
 @kernel
-def _all_sets(field, width, need, unknown, sets):
-    """Rules 1 and 3. Returns the sets in place of the old `sets` (the same arrays or larger ones), and a fault."""
+def _no_sets(room, field_size):
+    return Sets(
+        np.zeros(1, np.int64),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty((room, 8), np.int32),
+        np.empty(room, np.int8),
+        np.empty(room, np.int8),
+        np.empty(room, np.bool_),
+        np.empty(room, np.int32),
+        np.empty(field_size, np.int32),
+    )
+
+
+@kernel
+def _find_sets(field, width, need, unknown, sets):
+    """Rules 1 and 3: fills `sets`; returns a fault."""
     offsets = neighbour_offsets(width)
-    for i in range(sets.num[0]):
-        sets.first[sets.corner[i]] = _NO_SET
     sets.num[0] = 0
+    for cell in range(field.size):
+        sets.first[cell] = _NO_SET
     for clue in range(width + 1, field.size - width - 1):
         if field[clue] < 0 or unknown[clue] == 0:
             continue
@@ -149,47 +167,41 @@ def _all_sets(field, width, need, unknown, sets):
             if field[clue + offsets[k]] == HIDDEN:
                 from_corner = offsets[k] + width + 1
                 mask |= 1 << (from_corner // width * _ROW + from_corner % width)
-        if sets.num[0] == sets.mask.size:
-            sets = _with_more_room(sets)
-        fault = _add(sets, clue - width - 1, mask, need[clue], width)
+        fault = _add(sets, clue - width - 1, mask, np.int64(need[clue]), width)
         if fault != _CONSISTENT:
-            return sets, clue
+            return fault
     latest = 0
     while latest < sets.num[0]:
         fault = _split_with_earlier(sets, latest, width)
-        if fault == _FULL:
-            sets = _with_more_room(sets)
-        elif fault != _CONSISTENT:
-            return sets, fault
-        else:
-            latest += 1
-    return sets, _CONSISTENT
+        if fault != _CONSISTENT:
+            return fault
+        latest += 1
+    return _CONSISTENT
 
 
 @kernel
 def _split_with_earlier(sets, latest, width):
-    """Rule 3 for the set `latest` and each earlier one. Returns a fault; after `_FULL` it is to be done again."""
+    """Rule 3 for the set `latest` and each earlier one; returns a fault."""
     for row in range(3):  # from the corner of the larger set to that of the smaller
         for col in range(3):
-            shift = row * _ROW + col
-            distance = row * width + col
             for direction in range(-1, 2, 2):
-                other_corner = sets.corner[latest] + direction * distance
+                other_corner = sets.corner[latest] + direction * (row * width + col)
                 if not 0 <= other_corner < sets.first.size:
                     continue
-                other = sets.first[other_corner]
+                other = np.int64(sets.first[other_corner])
                 while other != _NO_SET:
                     larger = latest if direction > 0 else other
                     smaller = other if direction > 0 else latest
-                    inner = sets.mask[smaller] << shift
-                    if other < latest and inner & ~sets.mask[larger] == 0:
+                    larger_mask = np.int64(sets.mask[larger])
+                    inner = np.int64(sets.mask[smaller]) << (row * _ROW + col)
+                    if other < latest and inner & ~larger_mask == 0:
                         sets.is_split[larger] = True
-                        rest = sets.mask[larger] & ~inner
-                        count = sets.mines[larger] - sets.mines[smaller]
-                        fault = _add(sets, sets.corner[larger], rest, count, width)
+                        corner = np.int64(sets.corner[larger])
+                        count = np.int64(sets.mines[larger]) - sets.mines[smaller]
+                        fault = _add(sets, corner, larger_mask & ~inner, count, width)
                         if fault != _CONSISTENT:
                             return fault
-                    other = sets.following[other]
+                    other = np.int64(sets.following[other])
     return _CONSISTENT
 
 
@@ -228,43 +240,13 @@ def _add(sets, corner, mask, count, width):
 
 
 @kernel
-def _no_sets(room, first):
-    return Sets(
-        np.zeros(1, np.int64),
-        np.empty(room, np.int32),
-        np.empty(room, np.int32),
-        np.empty((room, 8), np.int32),
-        np.empty(room, np.int8),
-        np.empty(room, np.int8),
-        np.empty(room, np.bool_),
-        np.empty(room, np.int32),
-        first,
-    )
-
-
-@kernel
-def _with_more_room(sets):
-    num = sets.num[0]
-    larger = _no_sets(2 * num, sets.first)
-    larger.num[0] = num
-    larger.corner[:num] = sets.corner
-    larger.mask[:num] = sets.mask
-    larger.cells[:num] = sets.cells
-    larger.size[:num] = sets.size
-    larger.mines[:num] = sets.mines
-    larger.is_split[:num] = sets.is_split
-    larger.following[:num] = sets.following
-    return larger
-
-
-@kernel
 def _decide(field, sets):
     """Rule 2. Returns whether it decides a cell."""
     has_decided = False
     for i in range(sets.num[0]):
         if sets.mines[i] == 0 or sets.mines[i] == sets.size[i]:
-            for cell in sets.cells[i, : sets.size[i]]:
-                field[cell] = SAFE if sets.mines[i] == 0 else MINE
+            for k in range(sets.size[i]):
+                field[sets.cells[i, k]] = SAFE if sets.mines[i] == 0 else MINE
             has_decided = True
     return has_decided
 
@@ -276,13 +258,15 @@ def _smallest_shares(field, sets, left, smallest):
     Returns:
         The probability of a cell in no set but the total.
     """
-    smallest[:] = np.inf
-    outside = left / max((field == HIDDEN).sum(), 1)
+    for cell in range(smallest.size):
+        smallest[cell] = np.inf
+    outside = left / max(number_of(field, HIDDEN), 1)
     for i in range(sets.num[0]):
         if sets.is_split[i]:
             continue
         share = sets.mines[i] / sets.size[i]
         outside = min(outside, _BELOW * share)
-        for cell in sets.cells[i, : sets.size[i]]:
+        for k in range(sets.size[i]):
+            cell = sets.cells[i, k]
             smallest[cell] = min(smallest[cell], share)
     return outside

@@ -53,7 +53,7 @@ def decide_by_total(field, width, sets, left):
     Returns:
         (whether it decides a cell, whether `left` is possible as far as the families tell).
     """
-    undecided = (field == HIDDEN).sum()
+    undecided = number_of(field, HIDDEN)
     if not 0 <= left <= undecided:
         return False, False
     if left == 0 or left == undecided:
@@ -79,12 +79,21 @@ def decide_by_total(field, width, sets, left):
             component += 1
         if slack > _ROUNDING:
             return False, False
-        if slack > -_ROUNDING and (num_places < undecided or uncovered.any()):
+        if slack > -_ROUNDING and (num_places < undecided or np.any(uncovered)):
             for cell in range(field.size):
                 if field[cell] == HIDDEN and (place_of[cell] < 0 or uncovered[place_of[cell]]):
                     field[cell] = decision
             return True, True
     return False, True
+
+
+@kernel
+def number_of(field, value):
+    """How many cells of `field` have this value."""
+    number = 0
+    for i in range(field.size):
+        number += field[i] == value
+    return number
 
 
 @kernel
@@ -170,6 +179,20 @@ def _choices(sets, is_mines, place_of, num_places):
 
 
 @kernel
+def _is_free(choices, choice, covered):
+    is_free = True
+    for k in range(choices.size[choice]):
+        is_free &= not covered[choices.places[choice, k]]
+    return is_free
+
+
+@kernel
+def _cover(choices, choice, covered, is_covered):
+    for k in range(choices.size[choice]):
+        covered[choices.places[choice, k]] = is_covered
+
+
+@kernel
 def _best_families(begin, end, needed, choices, covered, uncovered):
     """Step 3 for the component with the places begin..end-1.
 
@@ -195,28 +218,27 @@ def _best_families(begin, end, needed, choices, covered, uncovered):
             is_forward = steps < _MOST_STEPS and reachable >= max(needed, best)
             steps += 1
             if is_forward and at == end:
-                if value > best:
-                    best = value
-                    uncovered[begin:end] = False
-                uncovered[begin:end] |= ~covered[begin:end]
+                for place in range(begin, end):
+                    uncovered[place] = not covered[place] or (uncovered[place] and value == best)
+                best = value
                 is_forward = False
             if not is_forward:
                 at -= 1
                 continue
-            choice = choices.first[at] if not covered[at] else _NO_SET
+            choice = np.int64(choices.first[at]) if not covered[at] else _NO_SET
         else:
-            choice = chosen[at]
+            choice = np.int64(chosen[at])
             if choice == _NO_SET:  # the last choice there was
                 at -= 1
                 continue
-            covered[choices.places[choice, : choices.size[choice]]] = False
+            _cover(choices, choice, covered, False)
             value -= choices.value[choice]
-            choice = choices.following[choice]
-        while choice != _NO_SET and covered[choices.places[choice, : choices.size[choice]]].any():
-            choice = choices.following[choice]
+            choice = np.int64(choices.following[choice])
+        while choice != _NO_SET and not _is_free(choices, choice, covered):
+            choice = np.int64(choices.following[choice])
         chosen[at] = choice
         if choice != _NO_SET:
-            covered[choices.places[choice, : choices.size[choice]]] = True
+            _cover(choices, choice, covered, True)
             value += choices.value[choice]
         at += 1
         is_forward = True

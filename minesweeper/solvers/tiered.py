@@ -5,8 +5,8 @@ The tiers, for one view (terms as in `frontier.py`; a *component* is a set of un
     2. Subset rules: if the undecided cells of one clue are some of those of another, the others hold the difference of
        their needs; when that is none or all of them they are decided. 1 and 2 are repeated until nothing more follows.
     3. Search: each component by backtracking, cell by cell; its layouts are counted by their number of mines, in all
-       and with a mine in each cell. It stops at components of over `max_component` cells, and after
-       `max_nodes` placements of a view.
+       and with a mine in each cell. It stops at components of over `max_component` cells, and
+       after `max_nodes` placements of a view.
     4. Total: the components' counts are combined with each other and C(interior cells, mines left for them)
        (`counting.combine`), so inside the budget the probabilities are the exact posterior.
     5. Past the budget the total is not used: all layouts of a component that was searched count alike. The cells of one
@@ -49,7 +49,7 @@ class TieredSolver(Solver):
     Args:
         tie_break: see `Solver`; it decides where `most_hidden_first` leaves a choice.
         max_component: most cells of a component that is searched, 0 to 250.
-        max_nodes: most placements tried in one view, 0 and up; about ... nanoseconds each.
+        max_nodes: most placements tried in one view, 0 and up; about 25 nanoseconds each.
         most_hidden_first: among cells of equal lowest probability, those with the most hidden neighbours first.
 
     Attributes:
