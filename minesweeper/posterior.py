@@ -33,7 +33,7 @@ from minesweeper.kernels import kernel
 MAX_STATES = 4_000_000  # of one view: about a second and 250 MB
 OVER_BUDGET_CHOICES = ("raise", "density")
 _CELL_VALUES = f"a cell must be {HIDDEN} (hidden), {MINE} (mine) or 0 to 8"
-_IMPOSSIBLE_TOTAL = 3
+IMPOSSIBLE_TOTAL = 3
 _MOST_CELLS = 2**31 - 1
 _LARGE = 1000  # undecided cells from which on the tilt is needed (see `counting.py`)
 _MOST_TILTS = 8
@@ -122,7 +122,7 @@ def solve_posterior(
         is_wrong &= faults[:, 0] != OVER_BUDGET
     if is_wrong.any():
         game = int(is_wrong.argmax())
-        _raise(batch, mines, max_states, game, *faults[game].tolist())
+        raise_fault(batch, mines, max_states, game, *faults[game].tolist())
     if views.ndim == 3:
         return Posterior(probabilities, interior, log_layouts, exact)
     return Posterior(probabilities[0], interior[0], log_layouts[0], exact[0])
@@ -147,7 +147,7 @@ def proved_by_single_point(views: NDArray[np.int8], num_mines: ArrayLike) -> NDA
     known = np.empty(views.shape, np.int8)
     game, where = _single_point_each(views, known)
     if game >= 0:
-        _raise(views, mines, 0, game, CONTRADICTION, where, 0, 0)
+        raise_fault(views, mines, 0, game, CONTRADICTION, where, 0, 0)
     return known
 
 
@@ -179,7 +179,7 @@ def checked_views(views: ArrayLike, num_mines: ArrayLike) -> tuple[NDArray[np.in
     return views, np.full(num_games, mines, np.int64)
 
 
-def _raise(
+def raise_fault(
     views: NDArray, mines: NDArray, max_states: int, game: int, outcome: int, where: int, low: int, high: int
 ) -> None:
     rows, cols = views.shape[-2:]
@@ -190,7 +190,7 @@ def _raise(
             f"{which}counting needs more than max_states={max_states} states or {MAX_OPEN_CLUES} numbers open at once; "
             f"raise max_states or choose over_budget=density"
         )
-    if outcome == _IMPOSSIBLE_TOTAL:
+    if outcome == IMPOSSIBLE_TOTAL:
         raise InconsistentViewError(
             f"{which}{mines[game]} mines are not possible on this {rows}x{cols} view: "
             f"it needs between {low} and {high}",
@@ -350,7 +350,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
         if not totals.is_possible:
             least = leasts.sum()
             most = least + (lengths - 1).sum() + num_interior
-            return _IMPOSSIBLE_TOTAL, -1, least, most, probability, np.nan, np.nan
+            return IMPOSSIBLE_TOTAL, -1, least, most, probability, np.nan, np.nan
         weights = totals.weights
         tilt_polynomials(weights, lengths, log_relative)
         log_layouts = totals.log_layouts + log_scale - mines_left * np.log(full_tilt)
@@ -371,7 +371,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
     for c in range(num_components):
         members = boxes.order[boxes.start[c] : boxes.start[c + 1]]
         if last_state[c] < 0:
-            _estimate_locally(members, boxes, need, unknown, probability)
+            estimate_locally(members, boxes, need, unknown, probability)
             continue
         layer = layer_start[boxes.start[c] + c : boxes.start[c + 1] + c + 1]
         for state in range(layer[members.size], last_state[c]):
@@ -382,7 +382,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
 
 
 @kernel
-def _estimate_locally(members, boxes, need, unknown, probability):
+def estimate_locally(members, boxes, need, unknown, probability):
     """A weak answer for boxes that are too many to count: the mean over their clues of needed / undecided."""
     for box in members:
         total = 0.0

@@ -40,7 +40,7 @@ def test_steps(view, num_mines, safe, mines, estimates):
 
 
 def test_two_numbers_are_equalised():
-    """Both need one mine in two cells, one of them shared: 1/2, 3/4, 1/2 at first; in the end x / 2, 3x^2 / 4, x / 2."""
+    """Each needs a mine in two cells, one of them shared: first 1/2, 3/4, 1/2, in the end x / 2, 3x^2 / 4, x / 2."""
     x = (math.sqrt(13) - 1) / 3  # x / 2 + 3x^2 / 4 = 1
     expected = [x / 2, 3 * x * x / 4, x / 2]
     np.testing.assert_allclose(estimate(".1.1...", 2)[0, [0, 2, 4]], expected, atol=2 * _TOLERANCE)

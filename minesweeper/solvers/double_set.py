@@ -28,7 +28,7 @@ from minesweeper.board import HIDDEN, MINE
 from minesweeper.counting import CONTRADICTION
 from minesweeper.frontier import SAFE, fill_field, neighbour_offsets
 from minesweeper.kernels import kernel
-from minesweeper.posterior import _raise, checked_views
+from minesweeper.posterior import checked_views, raise_fault
 from minesweeper.solvers.base import Solver
 from minesweeper.solvers.single_point import shares
 
@@ -65,7 +65,7 @@ def safe_set_and_marks(views: NDArray[np.int8], num_mines: int | NDArray[np.int6
     known = np.empty(views.shape, np.int8)
     game, where = _sets_each(views, known)
     if game >= 0:
-        _raise(views, mines, 0, game, CONTRADICTION, where, 0, 0)
+        raise_fault(views, mines, 0, game, CONTRADICTION, where, 0, 0)
     return known
 
 

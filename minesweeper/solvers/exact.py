@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.endgame import GAVE_UP, endgame_values
-from minesweeper.frontier import SAFE
 from minesweeper.lookahead import progress_chances
-from minesweeper.posterior import MAX_STATES, check_max_states, proved_by_single_point, solve_posterior
-from minesweeper.solvers.base import TIE_BREAKS, Solver, choose_lowest
+from minesweeper.posterior import MAX_STATES, check_max_states, solve_posterior
+from minesweeper.solvers.base import TIE_BREAKS, choose_lowest
+from minesweeper.solvers.singles_first import SinglesFirst
 
-_MOST_SETS = 200_000  # in the move tree of one endgame: about a second
+_MOST_SETS = 2_000_000  # in the move tree of one endgame: ten seconds
 _MOST_LAYOUTS = 100_000
 _MOST_KEPT = 10_000
 
 
-class ExactSolver(Solver):
+class ExactSolver(SinglesFirst):
     """Plays by the exact posterior (`minesweeper.posterior`).
 
     Args:
@@ -57,29 +57,18 @@ class ExactSolver(Solver):
         """See `Solver`."""
         return solve_posterior(views, num_mines, max_states=self.max_states, over_budget="density").probabilities
 
-    def choose(
-        self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64], keys: NDArray[np.uint64]
+    def choose_stuck(
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], keys: NDArray[np.uint64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """See `Solver`. Counts layouts only where single numbers prove no cell safe, which changes no result."""
-        mask = proved_by_single_point(views, num_mines) == SAFE
-        is_guess = np.zeros(len(views), np.bool_)
-        stuck = np.flatnonzero(~mask.any(axis=(1, 2)))
-        if stuck.size:
-            mines = np.broadcast_to(np.asarray(num_mines, np.int64), len(views))[stuck]
-            mask[stuck], is_guess[stuck] = self._choose_counted(views[stuck], mines, keys[stuck])
-        return mask, is_guess
-
-    def _choose_counted(
-        self, views: NDArray[np.int8], mines: NDArray[np.int64], keys: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        posterior = solve_posterior(views, mines, max_states=self.max_states, over_budget="density")
+        """See `SinglesFirst`."""
+        posterior = solve_posterior(views, num_mines, max_states=self.max_states, over_budget="density")
         mask, is_guess = choose_lowest(posterior.probabilities, views, keys, 0.0, self.tie_break)
         if self.looks_ahead:
             guesses = np.flatnonzero(is_guess & posterior.exact)
             chances = np.empty((guesses.size, *views.shape[1:]))
             progress_chances(
                 views[guesses],
-                mines[guesses],
+                num_mines[guesses],
                 posterior.probabilities[guesses],
                 self.tie_margin,
                 self.max_states,
@@ -89,7 +78,7 @@ class ExactSolver(Solver):
         if self.endgame:
             few = is_guess & posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
             for game in np.flatnonzero(few):
-                values = self._endgame_values(views[game], int(mines[game]))
+                values = self._endgame_values(views[game], int(num_mines[game]))
                 if values is not None:
                     mask[game] = _highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
         return mask, is_guess

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from minesweeper.board import HIDDEN, MINE
 from minesweeper.frontier import SAFE
 from minesweeper.kernels import kernel
-from minesweeper.posterior import _IMPOSSIBLE_TOTAL, _raise, checked_views, proved_by_single_point
+from minesweeper.posterior import IMPOSSIBLE_TOTAL, checked_views, proved_by_single_point, raise_fault
 from minesweeper.solvers.base import Solver
 
 
@@ -55,7 +55,7 @@ def shares(views: NDArray[np.int8], known: NDArray[np.int8], num_mines: int | ND
     probabilities = np.empty(views.shape)
     game, low, high = _shares(views, known, mines, probabilities)
     if game >= 0:
-        _raise(views, mines, 0, game, _IMPOSSIBLE_TOTAL, -1, low, high)
+        raise_fault(views, mines, 0, game, IMPOSSIBLE_TOTAL, -1, low, high)
     return probabilities
 
 

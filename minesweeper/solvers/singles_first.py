@@ -22,6 +22,12 @@ class SinglesFirst(Solver):
         is_guess = np.zeros(len(views), np.bool_)
         stuck = np.flatnonzero(~mask.any(axis=(1, 2)))
         if stuck.size:
-            mines = np.broadcast_to(num_mines, len(views))[stuck]
-            mask[stuck], is_guess[stuck] = super().choose(views[stuck], mines, keys[stuck])
+            mines = np.broadcast_to(np.asarray(num_mines, np.int64), len(views))[stuck]
+            mask[stuck], is_guess[stuck] = self.choose_stuck(views[stuck], mines, keys[stuck])
         return mask, is_guess
+
+    def choose_stuck(
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], keys: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """`choose` for views in which single numbers prove no cell safe; `num_mines` int64 [N]."""
+        return super().choose(views, num_mines, keys)

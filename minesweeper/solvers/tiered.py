@@ -36,7 +36,7 @@ from minesweeper.counting import (
 )
 from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, neighbour_offsets, single_point
 from minesweeper.kernels import kernel
-from minesweeper.posterior import _IMPOSSIBLE_TOTAL, _estimate_locally, _raise, checked_views
+from minesweeper.posterior import IMPOSSIBLE_TOTAL, checked_views, estimate_locally, raise_fault
 from minesweeper.solvers.base import TIE_TOLERANCE, Solver, choose_lowest
 
 MAX_CELLS = 250  # highest `max_component`: a search has no chance there, and its tables would grow large
@@ -101,7 +101,7 @@ class TieredSolver(Solver):
         is_wrong = ~is_exact & (faults[:, 0] != OVER_BUDGET)
         if is_wrong.any():
             game = int(is_wrong.argmax())
-            _raise(views, mines, 0, game, *faults[game].tolist())
+            raise_fault(views, mines, 0, game, *faults[game].tolist())
         return probabilities, is_exact
 
     def choose(
@@ -133,7 +133,7 @@ def proved_by_rules(views: NDArray[np.int8], num_mines: int | NDArray[np.int64])
     known = np.empty(views.shape, np.int8)
     game, where = _rules_each(views, known)
     if game >= 0:
-        _raise(views, mines, 0, game, CONTRADICTION, where, 0, 0)
+        raise_fault(views, mines, 0, game, CONTRADICTION, where, 0, 0)
     return known
 
 
@@ -326,14 +326,14 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, mines
             lengths[c] = possible[-1] - possible[0] + 1
     low, high = leasts.sum(), leasts.sum() + (lengths - 1).sum() + num_interior
     if not low <= mines_left <= high:
-        return _IMPOSSIBLE_TOTAL, -1, low, high, probability, np.nan
+        return IMPOSSIBLE_TOTAL, -1, low, high, probability, np.nan
 
     is_exact = is_searched.sum() == num_components and chain_length(lengths) <= max(max_nodes, 1000)
     undecided = num_interior + cells.sum()
     if is_exact:
         is_possible, weights, interior = _by_total(counts, leasts, lengths, num_interior, mines_left, undecided)
         if not is_possible:
-            return _IMPOSSIBLE_TOTAL, -1, low, high, probability, np.nan
+            return IMPOSSIBLE_TOTAL, -1, low, high, probability, np.nan
     else:
         weights = np.ones(lengths.sum())
         interior = not_proved(mines_left / undecided)
@@ -342,7 +342,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, mines
         of_totals = weights[start : start + lengths[c]]
         start += lengths[c]
         if not is_searched[c]:
-            _estimate_locally(boxes.order[boxes.start[c] : boxes.start[c + 1]], boxes, need, unknown, probability)
+            estimate_locally(boxes.order[boxes.start[c] : boxes.start[c + 1]], boxes, need, unknown, probability)
             continue
         for i in range(boxes.start[c], boxes.start[c + 1]):
             box = boxes.order[i]
