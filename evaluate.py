@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         label = relative(path)
         players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break)
     entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
-    for entry in SOLVERS if entries == ["all"] else entries:
+    for entry in chain.from_iterable(SOLVERS if entry == "all" else [entry] for entry in entries):
         settings = entry if isinstance(entry, dict) else {"name": entry}
         if not isinstance(settings.get("name"), str):
             raise ValueError(f"solvers: an entry must be a name, or {{name: ..., setting: ...}}, got {entry!r}")
