@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 from torch.nn import functional
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.optim.swa_utils import AveragedModel
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
@@ -87,10 +88,10 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
     torch.set_num_threads(cfg.threads or num_cores())
     torch.manual_seed(cfg.seed)
     model = build_model(config["model"]).to(device)
-    run_dir = open_run(cfg, name)
+    run_dir = open_run(cfg, name, config)
 
     # All that changes while training. Every random choice depends on (seed, game, step) alone, so this is all.
-    averaged = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(cfg.average))
+    averaged = AveragedModel(model, avg_fn=partial(moving_average, cfg.average))
     optimizer = torch.optim.AdamW(model.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
     games = Games(mode, cfg.num_live_games, training_seed(cfg.seed))
     progress = {"step": 0, "games": 0, "seconds": 0.0, "best": -1.0}
@@ -100,6 +101,10 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
         optimizer.load_state_dict(resumed["optimizer"])
         games.load_state_dict({key: value.numpy() for key, value in resumed["live_games"].items()})
         progress = dict(resumed["progress"])
+        if share_done(progress, cfg) >= 1:
+            log.info("nothing left to do after %d games and %.1f minutes; give more games= or minutes=",
+                     progress["games"], progress["seconds"] / 60)  # fmt: skip
+            return run_dir
 
     def save(file: str, **more: Any) -> None:
         weights = {key: value.cpu() for key, value in averaged.module.state_dict().items()}
@@ -130,7 +135,12 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
     log.info("%s: %d parameters, run folder %s", name, num_parameters, run_dir)
     log.info("device %s, precision %s, %d threads", device, precision, torch.get_num_threads())
     writer = SummaryWriter(run_dir, purge_step=progress["games"] + 1 if resumed else None)
-    bar = tqdm(total=1.0, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}", disable=None)
+    bar = tqdm(
+        initial=share_done(progress, cfg),
+        total=1.0,
+        bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}",
+        disable=None,
+    )
     next_eval = progress["seconds"] + 60 * cfg.eval_minutes
     next_save = progress["seconds"] + 60 * cfg.checkpoint_minutes
     since = Window()
@@ -155,7 +165,7 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
             views = torch.from_numpy(games.views)
             model.train()
             with autocast(device, precision):
-                logits = turned_back(model(view_planes(turned(views, symmetry).to(device))), symmetry)
+                logits = turned_back(model(view_planes(turned(views, symmetry).to(device))).float(), symmetry)
 
             # 3. Learn: the loss covers the hidden cells of the games that go on.
             is_asked = ((games.views == HIDDEN) & (games.status == PLAYING)[:, None, None]).nonzero()
@@ -198,9 +208,13 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
             if progress["seconds"] >= next_eval:
                 next_eval += 60 * cfg.eval_minutes
                 evaluate()
+                since = Window()  # the speed is that of training
             if progress["seconds"] >= next_save:
                 next_save += 60 * cfg.checkpoint_minutes
                 save_last()
+        bar.update(share - bar.n)
+        save_last()  # first, so that nothing is lost if the evaluation is interrupted
+        log.info("evaluating")
         evaluate()
         save_last()
     if stop.requested:
@@ -221,6 +235,12 @@ def share_done(progress: dict[str, Any], cfg: DictConfig) -> float:
     return max(by_games, progress["seconds"] / (60 * cfg.minutes) if cfg.minutes > 0 else 1.0)
 
 
+def moving_average(decay: float, average: Tensor, value: Tensor, num_averaged: Tensor) -> Tensor:
+    """The exponential moving average after one more value; its decay rises to `decay`, so as not to lag at first."""
+    rising = min(decay, (1 + int(num_averaged)) / (10 + int(num_averaged)))
+    return torch.lerp(average, value, 1 - rising)
+
+
 def lr_factor(share: float, warmup: float) -> float:
     """Linear warm-up over the first `warmup` of the run, then a cosine down to 1%."""
     if share < warmup:
@@ -228,7 +248,7 @@ def lr_factor(share: float, warmup: float) -> float:
     return 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (share - warmup) / max(1 - warmup, 1e-9)))
 
 
-def open_run(cfg: DictConfig, name: str) -> Path:
+def open_run(cfg: DictConfig, name: str, config: dict[str, Any]) -> Path:
     """Makes or reopens the run folder, with config.yaml and train.log in it."""
     if cfg.run_dir is not None:
         run_dir = Path(cfg.run_dir)
@@ -247,7 +267,7 @@ def open_run(cfg: DictConfig, name: str) -> Path:
         best = Path(cfg.resume).parent / "best.pt"
         if best.exists() and not (run_dir / "best.pt").exists():
             shutil.copy(best, run_dir)
-    OmegaConf.save(cfg, run_dir / "config.yaml")
+    OmegaConf.save(OmegaConf.create(config), run_dir / "config.yaml")
     file = logging.FileHandler(run_dir / "train.log")
     file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[logging.StreamHandler(), file], force=True)
@@ -321,6 +341,8 @@ def main(cfg: DictConfig) -> None:
         train(cfg, f"{choices.mode}_{choices.model}", list(runtime.overrides.task))
     except ValueError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("stopped at once")
 
 
 if __name__ == "__main__":

@@ -98,11 +98,11 @@ def neighbour_counts(mines: NDArray[np.bool_]) -> NDArray[np.int8]:
         mines: bool [R, C], True for a mine.
 
     Returns:
-        int8 [R, C]; a mine's own cell is counted like any other.
+        int8 [R, C]; for a mine's own cell, the other mines around it.
 
     >>> neighbour_counts(np.array([[True, False, False],
     ...                            [False, False, True]]))
-    array([[1, 2, 1],
+    array([[0, 2, 1],
            [1, 2, 0]], dtype=int8)
     """
     mines = np.ascontiguousarray(mines, dtype=bool)
