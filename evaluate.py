@@ -26,7 +26,7 @@ from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.seeds import checked_seed
 from minesweeper.solvers.base import TIE_BREAKS
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
-from models.device import choose_device, choose_precision, num_cores
+from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
 from models.settings import check_choice, check_number, check_path, make_mode
 
@@ -41,7 +41,7 @@ CSV_ROW = (
 
 def evaluate(cfg: DictConfig) -> dict[str, Any]:
     """Plays every solver on the same boards; returns the content of the JSON file."""
-    for key, low in (("games", 1), ("batch", 1), ("games_alone", 0), ("threads", 0)):
+    for key, low in (("games", 1), ("batch", 1), ("games_alone", 0), ("threads", 1)):
         check_number(key, cfg[key], low, 10**9, integer=True)
     checked_seed(cfg.seed)
     for key in ("judge", "openings"):
@@ -55,7 +55,7 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
             raise ValueError(f"{key}={cfg[key]}: its folder does not exist")
         if cfg[key] is not None and Path(cfg[key]).is_dir():
             raise ValueError(f"{key}={cfg[key]} is a folder")
-    torch.set_num_threads(cfg.threads or num_cores())
+    torch.set_num_threads(cfg.threads)
     boards = None if cfg.boards is None else read_boards(cfg.boards, cfg.bottom_row)
     if boards and cfg.get("mode") is not None:
         raise ValueError("boards= and mode= exclude each other: given boards have their own size and mines")
@@ -71,10 +71,12 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
             raise ValueError("export_boards= needs random boards of one mode and a first_cell that is not the solver's")
         write_boards(cfg.export_boards, random_boards(mode, num_games, cfg.seed, cfg.first_cell))
 
+    rule = cfg.first_click or "any"
+
     def play(solver: Solver, count: int, batch: int, **more: Any) -> np.recarray:
         if boards:
             chosen = boards[:count]
-            return play_boards(solver, chosen, cfg.seed, cfg.first_cell, batch, openings=cfg.openings, **more)
+            return play_boards(solver, chosen, cfg.seed, cfg.first_cell, batch, rule, openings=cfg.openings, **more)
         return play_games(solver, mode, count, cfg.seed, cfg.first_cell, batch, **more)
 
     records, alone = {}, {}
@@ -147,6 +149,8 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
             raise ValueError(f"solvers: an entry must be a name, or {{name: ..., setting: ...}}, got {entry!r}")
         label = " ".join([settings["name"], *(f"{key}={value}" for key, value in settings.items() if key != "name")])
         players[label] = make_solver(**settings)
+    if mode is None and not cfg.boards:
+        mode = MODES["beginner"]
     if not players:
         raise ValueError("nothing to evaluate: give solvers= or ckpt=")
     return mode, players

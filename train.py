@@ -31,7 +31,7 @@ from minesweeper.arena import check_first_cell, choice_keys, first_cells
 from minesweeper.seeds import checked_seed, training_seed, validation_seed
 from minesweeper.solvers.base import choose_lowest
 from models.checkpoint import ROOT, build_model, load_checkpoint, save_checkpoint
-from models.device import autocast, choose_device, choose_precision, num_cores
+from models.device import autocast, choose_device, choose_precision, choose_threads
 from models.learned_solver import LearnedSolver
 from models.planes import view_planes
 from models.settings import check_choice, check_number, check_path, make_mode, merge_resumed
@@ -85,7 +85,7 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
     config = OmegaConf.to_container(cfg, resolve=True) | {"run_dir": None, "resume": None}  # of this machine alone
     device = choose_device(cfg.device)
     precision = choose_precision(cfg.precision, device)
-    torch.set_num_threads(cfg.threads or num_cores())
+    torch.set_num_threads(choose_threads(cfg.threads, cfg.num_live_games * mode.cells))
     torch.manual_seed(cfg.seed)
     model = build_model(config["model"]).to(device)
     run_dir = open_run(cfg, name, config)

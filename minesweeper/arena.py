@@ -67,6 +67,7 @@ def play_boards(
     seed: int = 0,
     first_cell: str | Sequence[int] = "random",
     batch: int = 1024,
+    first_click: str = "any",
     judge: Solver | None = None,
     progress: Callable[[int], object] | None = None,
     openings: bool = True,
@@ -74,15 +75,22 @@ def play_boards(
     """Plays given boards, which may differ in size, each once; see `play_games` for what is not said here.
 
     A board's own first cell, if it has one, is opened and counts as promised safe. On the others `first_cell` is
-    opened, and it may be a mine: the rule is first_click="any".
+    opened.
 
     Args:
         seed: of the random choices alone.
+        first_click: "any": `first_cell` may be a mine, so it is a guess. "safe": it is promised to be safe, as on
+            boards that were written with this first cell.
         openings: whether a revealed zero opens its neighbours.
 
     Returns:
         Record array [number of boards], in their order.
+
+    Raises:
+        ValueError: another `first_click`, or "safe" and a first cell that is a mine.
     """
+    if first_click not in ("any", "safe"):
+        raise ValueError(f"first_click of given boards must be one of any, safe, got {first_click!r}")
     records = _empty_records(len(boards), judge)
     groups: dict[tuple, list[int]] = {}
     for index, (mines, tile) in enumerate(boards):
@@ -99,7 +107,12 @@ def play_boards(
                 check_first_cell(first_cell, games.mode)
                 if first_cell != "solver":
                     opening = first_cells(first_cell, games)
-            records[part] = _play(solver, games, opening, has_tile, judge, progress)
+            if opening and first_click == "safe":
+                mined = games.mines[np.arange(part.size), opening[0], opening[1]]
+                if mined.any():
+                    raise ValueError(f"first_click=safe, but the first cell of board {part[mined.argmax()]} is a mine")
+            promised = has_tile or (first_click == "safe" and opening is not None)
+            records[part] = _play(solver, games, opening, promised, judge, progress)
     return records
 
 

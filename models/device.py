@@ -7,6 +7,7 @@ import torch
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "bf16", "float32")
+_CELLS_FOR_THREADS = 30_000
 
 
 def choose_device(device: str) -> torch.device:
@@ -46,6 +47,14 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
-def num_cores() -> int:
-    """CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def choose_threads(threads: int, cells: int) -> int:
+    """CPU threads for a `threads` setting; 0 takes one core when a step has few cells, otherwise all cores.
+
+    Threads that wait for each other at every small operation gain little on idle cores, and on busy ones they are
+    many times slower than one thread.
+
+    Args:
+        cells: cells of all boards of one step.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return threads or (cores if cells >= _CELLS_FOR_THREADS else 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minesweeper import HIDDEN, LOST, WON, Games, Mode, make_solver, play_games
-from minesweeper.arena import play_boards
+from minesweeper.arena import first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 
 WORLD = "3 4\n2 1\n0001\n1000\n0000\n"  # the first tile: column 2 of the bottom row
@@ -98,6 +98,22 @@ def test_given_boards_play_like_the_random_ones_they_are():
     for name in ("won", "guess_free", "guesses", "moves"):
         np.testing.assert_array_equal(given[name], random[name], err_msg=name)
     assert 0 < given.won.sum() < 100
+
+
+def test_boards_written_with_a_safe_first_cell_play_as_before():
+    mode = Mode(6, 5, 6, "safe")
+    solver = make_solver("exact")
+    games = Games(mode, 100, seed=5)
+    games.reveal(*first_cells("random", games))
+    before = play_games(solver, mode, 100, seed=5)
+    boards = [GivenBoard(mines, None) for mines in games.mines]
+    again = play_boards(solver, boards, seed=5, first_click="safe")
+    for name in ("won", "guess_free", "guesses", "moves"):
+        np.testing.assert_array_equal(again[name], before[name], err_msg=name)
+    with pytest.raises(ValueError, match=r"first_click=safe, but the first cell of board \d+ is a mine"):
+        play_boards(solver, boards, seed=6, first_click="safe")
+    with pytest.raises(ValueError, match="must be one of any, safe, got 'zero'"):
+        play_boards(solver, boards, first_click="zero")
 
 
 def test_boards_of_different_sizes_keep_their_order(tmp_path):

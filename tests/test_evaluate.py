@@ -235,7 +235,7 @@ def test_all_solvers(saved):
         ("games=0", "games must be an integer from 1 to 1000000000, got 0"),
         ("batch=2.5", "batch must be an integer from 1 to 1000000000, got 2.5"),
         ("games_alone=-1", "games_alone must be an integer from 0 to 1000000000, got -1"),
-        ("threads=all", "threads must be an integer from 0 to 1000000000, got 'all'"),
+        ("threads=all", "threads must be an integer from 1 to 1000000000, got 'all'"),
         ("seed=-1", "seed must be an integer from 0 to 4294967295, got -1"),
         ("seed=4294967296", "seed must be an integer from 0 to 4294967295, got 4294967296"),
         ("seed=null", "seed must be an integer from 0 to 4294967295, got None"),
