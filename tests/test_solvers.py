@@ -116,8 +116,8 @@ def test_proofs_are_true(name):
         if not is_guess[game]:
             assert (truth[chosen[game]] == 0.0).all()
             opened += 1
-    assert min(proofs, opened) > 10
-    assert (is_guess.sum()) > 10
+    if name == "exact":  # so there was something to prove, and something to guess
+        assert min(proofs, opened, is_guess.sum()) > 10
 
 
 @each_solver
@@ -143,7 +143,8 @@ def test_keys_alone_decide_random_choices(name):
     chosen, _ = solver.choose(views, 5, keys_of(200))
     np.testing.assert_array_equal(again.choose(views, 5, keys_of(200))[0], chosen)
     np.testing.assert_array_equal(solver.choose(views, 5, keys_of(200))[0], chosen)
-    assert (solver.choose(views, 5, keys_of(200, start=1))[0] != chosen).any(axis=(1, 2)).mean() > 0.5
+    if name == "exact":  # a solver may well have no random choices
+        assert (solver.choose(views, 5, keys_of(200, start=1))[0] != chosen).any(axis=(1, 2)).mean() > 0.5
     same = solver.choose(views, 5, np.full(200, keys_of(1)[0]))[0]
     assert (same == same[0]).all()
 
