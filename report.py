@@ -57,7 +57,11 @@ def main() -> None:
     results = read_results(ROOT / "results" / "results.csv")
     readme = ROOT / "README.md"
     text = readme.read_text()
-    tables = {"strategies": strategies_table(results), "strategies-zero": strategies_table(results, "zero", "centre")}
+    tables = {
+        "strategies": strategies_table(results),
+        "strategies-zero": strategies_table(results, "zero", "centre"),
+        "strategies-any": strategies_table(results, "any", "corner"),
+    }
     for name, table in tables.items():
         pattern = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         text = pattern.sub(lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text)
