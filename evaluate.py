@@ -55,11 +55,18 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
             raise ValueError(f"{key}={cfg[key]}: its folder does not exist")
         if cfg[key] is not None and Path(cfg[key]).is_dir():
             raise ValueError(f"{key}={cfg[key]} is a folder")
+    if cfg.out is not None and Path(cfg.out).is_file() and not is_json(Path(cfg.out)):
+        raise ValueError(f"out={cfg.out} exists and holds no JSON; it is not overwritten")
+    if cfg.csv is not None and Path(cfg.csv).is_file() and Path(cfg.csv).stat().st_size:
+        header = ",".join([*CSV_MODE, *CSV_ROW, *CSV_COMMON])
+        lines = Path(cfg.csv).read_text(errors="replace").splitlines(keepends=True)
+        if lines[0].rstrip() != header or not lines[-1].endswith("\n"):
+            raise ValueError(f"csv={cfg.csv} is another table; its first line must be {header}")
     torch.set_num_threads(cfg.threads)
     boards = None if cfg.boards is None else read_boards(cfg.boards, cfg.bottom_row)
     if boards and cfg.get("mode") is not None:
         raise ValueError("boards= and mode= exclude each other: given boards have their own size and mines")
-    mode, solvers = make_players(cfg, given_mode(boards) if boards else None)
+    mode, solvers = make_players(cfg, given_mode(boards, cfg.openings) if boards else None)
     if mode and not boards and cfg.first_click is not None:
         mode = replace(mode, first_click=cfg.first_click)
     num_games = len(boards) if boards else cfg.games
@@ -84,7 +91,7 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
         for label, solver in solvers.items():
             bar.set_description(label)
             judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
-            play(solver, 1, 1)  # compiles and allocates before the clock runs
+            play(solver, min(num_games, 100), cfg.batch)  # compiles and allocates before the clock runs
             records[label] = play(solver, num_games, cfg.batch, judge=judge, progress=bar.update)
             if num_alone:
                 alone[label] = play(solver, num_alone, 1, progress=bar.update)
@@ -101,10 +108,20 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
     }
 
 
-def given_mode(boards: Sequence[GivenBoard]) -> Mode | None:
+def is_json(path: Path) -> bool:
+    """Whether a file holds JSON, or nothing."""
+    try:
+        text = path.read_text()
+        json.loads(text or "{}")
+    except ValueError:
+        return False
+    return True
+
+
+def given_mode(boards: Sequence[GivenBoard], openings: bool) -> Mode | None:
     """The mode of given boards that are all of one size and number of mines, or None."""
     kinds = {(*given.mines.shape, int(given.mines.sum())) for given in boards}
-    return Mode(*kinds.pop(), first_click="any") if len(kinds) == 1 else None
+    return Mode(*kinds.pop(), first_click="any", openings=openings) if len(kinds) == 1 else None
 
 
 def random_boards(mode: Mode, num_games: int, seed: int, first_cell: str | Sequence[int]) -> np.ndarray:
@@ -243,7 +260,7 @@ def append_csv(path: Path, result: dict[str, Any]) -> None:
     """Adds the rows to a CSV file, with everything that a number needs beside it."""
     common = {key: result[key] for key in CSV_COMMON}
     common |= result["mode"] or dict.fromkeys(CSV_MODE)
-    is_new = not path.exists()
+    is_new = not path.exists() or not path.stat().st_size
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, [*CSV_MODE, *CSV_ROW, *CSV_COMMON], extrasaction="ignore")
         if is_new:
@@ -259,11 +276,14 @@ def main(cfg: DictConfig) -> None:
         result = evaluate(cfg)
     except ValueError as error:
         sys.exit(f"error: {error}")
+    try:  # first the files, which must not hang on whether the table is read
+        if cfg.out is not None:
+            Path(cfg.out).write_text(json.dumps(result, indent=2) + "\n")
+        if cfg.csv is not None:
+            append_csv(Path(cfg.csv), result)
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
     print(table(result))
-    if cfg.csv is not None:
-        append_csv(Path(cfg.csv), result)
-    if cfg.out is not None:
-        Path(cfg.out).write_text(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

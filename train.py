@@ -127,7 +127,7 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
         writer.add_scalar("eval/moves", float(records.moves.mean()), progress["games"])
         message = "%.1f min, %d games: wins %.1f%% of %d held-out games"
         log.info(message, minutes, progress["games"], 100 * win_rate, cfg.eval_games)
-        if win_rate >= progress["best"]:
+        if win_rate >= progress["best"] or not (run_dir / "best.pt").exists():
             progress["best"] = win_rate
             save("best.pt")
 
@@ -258,7 +258,8 @@ def open_run(cfg: DictConfig, name: str, config: dict[str, Any]) -> Path:
         run_dir = ROOT / "checkpoints" / "runs" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{name}_seed{cfg.seed}"
     if run_dir.exists() and not run_dir.is_dir():
         raise ValueError(f"run_dir={run_dir} is a file")
-    if cfg.resume is None and (run_dir / "last.pt").exists():
+    is_own = cfg.resume is not None and Path(cfg.resume).resolve().parent == run_dir.resolve()
+    if not is_own and (run_dir / "last.pt").exists():
         raise ValueError(
             f"run_dir={run_dir} holds a run already; go on with resume={run_dir}/last.pt or choose another"
         )

@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -292,3 +293,16 @@ def test_help_shows_every_setting():
     assert "mode: beginner, expert, intermediate" in shown
     for key in set(OmegaConf.load(CONFIGS / "evaluate.yaml")) - {"defaults", "hydra", "solvers"}:
         assert any(line.startswith(f"{key}: ") for line in shown), key
+
+
+def test_no_file_of_another_kind_is_overwritten(saved, tmp_path):
+    path = saved()
+    before = Path(path).read_bytes()
+    with pytest.raises(ValueError, match="holds no JSON; it is not overwritten"):
+        evaluated(f"ckpt={path}", f"out={path}")
+    assert Path(path).read_bytes() == before
+    table = tmp_path / "other.csv"
+    table.write_text("a,b,c\n1,2,3")
+    with pytest.raises(ValueError, match="is another table; its first line must be rows,cols,mines"):
+        evaluated(f"ckpt={path}", f"csv={table}")
+    assert table.read_text() == "a,b,c\n1,2,3"

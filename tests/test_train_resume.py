@@ -209,3 +209,12 @@ def test_the_first_signal_asks_and_the_second_stops():
         assert not stop.requested
         signal.raise_signal(signal.SIGINT)
         assert stop.requested
+
+
+def test_resuming_into_the_folder_of_another_run_is_refused(tmp_path):
+    one = train_tiny(tmp_path / "one", "games=1")
+    other = train_tiny(tmp_path / "other", "games=1", "seed=1")
+    before = (other / "last.pt").read_bytes()
+    with pytest.raises(ValueError, match="holds a run already"):
+        resume_tiny(one / "last.pt", "games=20", f"run_dir={other}")
+    assert (other / "last.pt").read_bytes() == before
