@@ -1,16 +1,30 @@
 """`kernel` compiles a function with Numba and keeps the machine code on disk; the first compile is announced.
 
-Trap for developers: Numba reuses a stored kernel while *its own* file is unchanged. After an edit to a kernel that
-kernels of another file call, delete the `__pycache__` folders.
+Numba looks only at the file of a kernel to tell whether its stored code is still right, and not at the kernels that it
+calls. So the code is stored under a digest of all files with kernels: after an edit everything is compiled anew.
 """
 
 import functools
+import hashlib
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event
+
+_PACKAGE = Path(__file__).parent
+
+
+def _digest() -> str:
+    sources = [path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))]
+    return hashlib.sha256(b"".join(source for source in sources if b"@kernel" in source)).hexdigest()[:16]
+
+
+# Where this folder cannot be written to, Numba falls back to the user's own cache.
+_config: Any = numba.config
+_config.CACHE_DIR = str(Path(_config.CACHE_DIR or _PACKAGE / "__pycache__") / f"kernels-{_digest()}")
 
 kernel: Any = functools.partial(numba.njit, cache=True, nogil=True, error_model="numpy")
 
