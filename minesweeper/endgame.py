@@ -9,7 +9,7 @@ the layouts that show it. Values are kept by a 64-bit hash of the set.
 import numpy as np
 
 from minesweeper.board import HIDDEN, MINE, mix
-from minesweeper.frontier import fill_field, make_boxes, neighbour_offsets, single_point
+from minesweeper.frontier import fill_field, make_boxes, neighbour_offsets, new_field, single_point
 from minesweeper.kernels import kernel
 
 GAVE_UP = -1
@@ -32,10 +32,7 @@ def endgame_values(view, num_mines, max_layouts, max_sets, values):
     """
     rows, cols = view.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need = np.empty_like(field)
-    unknown = np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     fill_field(view, field)
     if single_point(field, width, need, unknown, stack) >= 0:
         return GAVE_UP

@@ -24,6 +24,13 @@ _GREEDY_LIMIT = 2000  # boxes in a component above which only orders of linear c
 
 
 @kernel
+def new_field(rows, cols):
+    """Room for the field of one view and for `single_point` on it: field, need, unknown and stack, all unset."""
+    size = (rows + 2) * (cols + 2)
+    return np.empty(size, np.int8), np.empty(size, np.int8), np.empty(size, np.int8), np.empty(size, np.int32)
+
+
+@kernel
 def fill_field(view, field):
     """Writes `view` [R, C] into `field` [(R+2)*(C+2)] with its border; returns a cell with a bad value, or -1."""
     rows, cols = view.shape

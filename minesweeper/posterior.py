@@ -27,7 +27,7 @@ from minesweeper.counting import (
     tilt_polynomials,
     weighted_ways,
 )
-from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, order_boxes, single_point
+from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, new_field, order_boxes, single_point
 from minesweeper.kernels import kernel
 
 MAX_STATES = 4_000_000  # of one view: about a second and 250 MB
@@ -206,10 +206,7 @@ def raise_fault(
 def _single_point_each(views, known):
     num_games, rows, cols = views.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need = np.empty_like(field)
-    unknown = np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     for game in range(num_games):
         clue = fill_field(views[game], field)
         if clue < 0:
@@ -232,10 +229,7 @@ def solve_each(views, num_mines, max_states, probabilities, interior, log_layout
     """
     num_games, rows, cols = views.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need = np.empty_like(field)
-    unknown = np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     for game in range(num_games):
         faults[game] = 0
         clue = fill_field(views[game], field)

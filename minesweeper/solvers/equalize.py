@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN, MINE
-from minesweeper.frontier import fill_field, make_boxes, single_point
+from minesweeper.frontier import fill_field, make_boxes, new_field, single_point
 from minesweeper.kernels import kernel
 from minesweeper.posterior import proved_by_single_point
 from minesweeper.solvers.single_point import shares
@@ -58,10 +58,7 @@ def _estimate_each(views, num_mines, probabilities):
     """Steps 2 to 4, for the `probabilities` strictly between 0 and 1; `views` have `SAFE` and `MINE` where proved."""
     num_games, rows, cols = views.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need = np.empty_like(field)
-    unknown = np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     for game in range(num_games):
         fill_field(views[game], field)
         single_point(field, width, need, unknown, stack)  # for need and unknown; it has nothing left to decide

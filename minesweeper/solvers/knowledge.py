@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN, MINE
-from minesweeper.frontier import SAFE, fill_field, neighbour_offsets, single_point
+from minesweeper.frontier import SAFE, fill_field, neighbour_offsets, new_field, single_point
 from minesweeper.kernels import kernel
 from minesweeper.posterior import InconsistentViewError, proved_by_single_point
 from minesweeper.solvers.knowledge_total import decide_by_total, number_of
@@ -95,10 +95,7 @@ def _infer_each(views, decided_views, num_mines, probabilities):
     """
     num_games, rows, cols = views.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need = np.empty_like(field)
-    unknown = np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     smallest = np.empty(field.size)
     sets = _no_sets(64, field.size)
     for game in range(num_games):

@@ -34,7 +34,15 @@ from minesweeper.counting import (
     not_proved,
     tilt_polynomials,
 )
-from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, neighbour_offsets, single_point
+from minesweeper.frontier import (
+    SAFE,
+    fill_field,
+    find_components,
+    make_boxes,
+    neighbour_offsets,
+    new_field,
+    single_point,
+)
 from minesweeper.kernels import kernel
 from minesweeper.posterior import IMPOSSIBLE_TOTAL, checked_views, estimate_locally, raise_fault
 from minesweeper.solvers.base import TIE_TOLERANCE, Solver, choose_lowest
@@ -141,9 +149,7 @@ def proved_by_rules(views: NDArray[np.int8], num_mines: int | NDArray[np.int64])
 def _rules_each(views, known):
     num_games, rows, cols = views.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need, unknown = np.empty_like(field), np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     for game in range(num_games):
         clue = fill_field(views[game], field)
         if clue < 0:
@@ -402,9 +408,7 @@ def _solve_each(views, num_mines, max_component, max_nodes, probabilities, fault
     """Writes the answer of each view into `probabilities`, and `faults` int64 [N, 4] as `posterior.solve_each` does."""
     num_games, rows, cols = views.shape
     width = cols + 2
-    field = np.empty((rows + 2) * width, np.int8)
-    need, unknown = np.empty_like(field), np.empty_like(field)
-    stack = np.empty(field.size, np.int32)
+    field, need, unknown, stack = new_field(rows, cols)
     for game in range(num_games):
         clue = fill_field(views[game], field)
         if clue < 0:
