@@ -3,11 +3,10 @@
 Settings: configs/evaluate.yaml, or `python evaluate.py --help`.
 """
 
-import csv
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -17,31 +16,41 @@ import hydra
 import numpy as np
 import torch
 from omegaconf import DictConfig, OmegaConf
-from scipy.stats import binomtest, norm
 from tqdm import tqdm
 
 from minesweeper import MODES, SOLVERS, Games, Mode, Solver, make_solver, play_games
 from minesweeper.arena import check_first_cell, first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
+from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
+from minesweeper.calibration import Calibration, calibration_table
+from minesweeper.regret import COLUMNS as REGRETS_ROW
+from minesweeper.regret import Regrets, regret_table
 from minesweeper.seeds import checked_seed
 from minesweeper.solvers.base import TIE_BREAKS
+from minesweeper.summary import summarise
+from minesweeper.tables import aligned, append_csv, check_csv
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
 from models.settings import check_choice, check_number, check_path, make_mode
 
-CONFIDENCE = 0.95
 CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
 CSV_COMMON = ("boards", "first_cell", "games", "seed", "command", "commit")
 CSV_ROW = (
     "solver", "win_rate", "win_rate_low", "win_rate_high", "guess_free_win_rate", "judged_guess_free_win_rate",
     "guesses", "moves", "ms_alone", "ms_batched", "minus_exact", "minus_exact_low", "minus_exact_high",
 )  # fmt: skip
+ANALYSES = {"calibration": Calibration, "regrets": Regrets}
+CSV_COLUMNS = {  # of the files that rows are added to, by their setting
+    "csv": (*CSV_MODE, *CSV_ROW, *CSV_COMMON),
+    "calibration": (*CSV_MODE, "solver", *CALIBRATION_ROW, *CSV_COMMON),
+    "regrets": (*CSV_MODE, "solver", *REGRETS_ROW, *CSV_COMMON),
+}
 
 
-def evaluate(cfg: DictConfig) -> dict[str, Any]:
-    """Plays every solver on the same boards; returns the content of the JSON file."""
-    for key, low in (("games", 1), ("batch", 1), ("games_alone", 0), ("threads", 1)):
+def check_settings(cfg: DictConfig) -> None:
+    """ValueError for a value that is wrong by itself, or a file that must not be written to."""
+    for key, low in (("games", 1), ("batch", 1), ("games_alone", 0), ("games_analysed", 1), ("threads", 1)):
         check_number(key, cfg[key], low, 10**9, integer=True)
     checked_seed(cfg.seed)
     for key in ("judge", "openings"):
@@ -49,19 +58,28 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
     check_choice("tie_break", cfg.tie_break, TIE_BREAKS)
     if cfg.guess_threshold is not None:
         check_number("guess_threshold", cfg.guess_threshold, 0, 1)
-    for key in ("out", "csv", "export_boards"):
+    outputs: dict[Path, str] = {}
+    for key in ("out", *CSV_COLUMNS, "export_boards"):
         check_path(key, cfg[key])
-        if cfg[key] is not None and not Path(cfg[key]).absolute().parent.is_dir():
-            raise ValueError(f"{key}={cfg[key]}: its folder does not exist")
-        if cfg[key] is not None and Path(cfg[key]).is_dir():
-            raise ValueError(f"{key}={cfg[key]} is a folder")
+        if cfg[key] is None:
+            continue
+        path = Path(cfg[key])
+        if not path.absolute().parent.is_dir():
+            raise ValueError(f"{key}={path}: its folder does not exist")
+        if path.is_dir():
+            raise ValueError(f"{key}={path} is a folder")
+        if other := outputs.get(path.absolute()):
+            raise ValueError(f"{key}={path} is the file of {other}= too; give each its own")
+        outputs[path.absolute()] = key
+        if key in CSV_COLUMNS:
+            check_csv(key, path, CSV_COLUMNS[key])
     if cfg.out is not None and Path(cfg.out).is_file() and not is_json(Path(cfg.out)):
         raise ValueError(f"out={cfg.out} exists and holds no JSON; it is not overwritten")
-    if cfg.csv is not None and Path(cfg.csv).is_file() and Path(cfg.csv).stat().st_size:
-        header = ",".join([*CSV_MODE, *CSV_ROW, *CSV_COMMON])
-        lines = Path(cfg.csv).read_text(errors="replace").splitlines(keepends=True)
-        if lines[0].rstrip() != header or not lines[-1].endswith("\n"):
-            raise ValueError(f"csv={cfg.csv} is another table; its first line must be {header}")
+
+
+def evaluate(cfg: DictConfig) -> dict[str, Any]:
+    """Plays every solver on the same boards; returns the content of the JSON file."""
+    check_settings(cfg)
     torch.set_num_threads(cfg.threads)
     boards = None if cfg.boards is None else read_boards(cfg.boards, cfg.bottom_row)
     if boards and cfg.get("mode") is not None:
@@ -70,7 +88,6 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
     if mode and not boards and cfg.first_click is not None:
         mode = replace(mode, first_click=cfg.first_click)
     num_games = len(boards) if boards else cfg.games
-    num_alone = min(cfg.games_alone, num_games)
     if mode:
         check_first_cell(cfg.first_cell, mode)
     if cfg.export_boards is not None:
@@ -86,15 +103,7 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
             return play_boards(solver, chosen, cfg.seed, cfg.first_cell, batch, rule, openings=cfg.openings, **more)
         return play_games(solver, mode, count, cfg.seed, cfg.first_cell, batch, **more)
 
-    records, alone = {}, {}
-    with tqdm(total=(num_games + num_alone) * len(solvers), unit="game", leave=False, disable=None) as bar:
-        for label, solver in solvers.items():
-            bar.set_description(label)
-            judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
-            play(solver, min(num_games, 100), cfg.batch)  # compiles and allocates before the clock runs
-            records[label] = play(solver, num_games, cfg.batch, judge=judge, progress=bar.update)
-            if num_alone:
-                alone[label] = play(solver, num_alone, 1, progress=bar.update)
+    records, alone, analyses = play_all(cfg, solvers, play, num_games)
     exact = records.get("exact")
     return {
         "mode": mode and {key: getattr(mode, key) for key in ("rows", "cols", "mines", "first_click", "openings")},
@@ -105,7 +114,38 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
         "command": " ".join(["python", *sys.argv]),
         "commit": git_commit(),
         "rows": [summarise(label, records[label], alone.get(label), exact) for label in solvers],
-    }
+    } | analyses
+
+
+def play_all(
+    cfg: DictConfig, solvers: dict[str, Solver], play: Callable[..., np.recarray], num_games: int
+) -> tuple[dict[str, np.recarray], dict[str, np.recarray], dict[str, Any]]:
+    """The records of each solver's games in batches and one at a time, and the lines of the analyses that are wanted.
+
+    Args:
+        play: (solver, number of games, batch, more arguments of `play_games`) -> records.
+    """
+    num_alone = min(cfg.games_alone, num_games)
+    wanted = [key for key in ANALYSES if cfg[key] is not None]
+    num_analysed = min(cfg.games_analysed, num_games) if wanted else 0
+    records, alone = {}, {}
+    analyses: dict[str, Any] = {"games_analysed": num_analysed} if wanted else {}
+    total = (num_games + num_alone + num_analysed) * len(solvers)
+    with tqdm(total=total, unit="game", leave=False, disable=None) as bar:
+        for label, solver in solvers.items():
+            bar.set_description(label)
+            judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
+            play(solver, min(num_games, 100), cfg.batch)  # compiles and allocates before the clock runs
+            records[label] = play(solver, num_games, cfg.batch, judge=judge, progress=bar.update)
+            if num_alone:
+                alone[label] = play(solver, num_alone, 1, progress=bar.update)
+            if wanted:
+                found = {key: ANALYSES[key]() for key in wanted}
+                observers = [analysis.observe for analysis in found.values()]
+                play(solver, num_analysed, cfg.batch, progress=bar.update, observers=observers)
+                for key, analysis in found.items():
+                    analyses.setdefault(key, []).extend({"solver": label, **row} for row in analysis.rows())
+    return records, alone, analyses
 
 
 def is_json(path: Path) -> bool:
@@ -158,7 +198,8 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         mode = mode or (None if cfg.boards else own)
         threshold = content["config"]["guess_threshold"] if cfg.guess_threshold is None else cfg.guess_threshold
         label = relative(path)
-        players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break)
+        cells = content["config"].get("loss_cells", "hidden")
+        players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break, cells)
     entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
     for entry in chain.from_iterable(SOLVERS if entry == "all" else [entry] for entry in entries):
         settings = entry if isinstance(entry, dict) else {"name": entry}
@@ -184,32 +225,6 @@ def relative(path: str) -> str:
     return path if shorter.startswith("..") else shorter
 
 
-def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: np.recarray | None) -> dict[str, Any]:
-    """One row of results. Rates are shares of all games, times are milliseconds of the solver's choices a game."""
-    row: dict[str, Any] = {"solver": label}
-    row |= rate("win_rate", games.won)
-    row |= rate("guess_free_win_rate", games.guess_free)
-    if "judged_guess_free" in games.dtype.names:
-        row |= rate("judged_guess_free_win_rate", games.judged_guess_free)
-    row["guesses"] = float(games.guesses.mean())
-    row["moves"] = float(games.moves.mean())
-    row["ms_alone"] = float(1000 * alone.seconds.mean()) if alone is not None else None
-    row["ms_batched"] = float(1000 * games.seconds.mean())
-    if exact is not None and exact is not games and len(games) > 1:
-        difference = games.won.astype(float) - exact.won
-        margin = norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5
-        row["minus_exact"] = float(difference.mean())
-        row["minus_exact_low"] = float(difference.mean() - margin)
-        row["minus_exact_high"] = float(difference.mean() + margin)
-    return row
-
-
-def rate(name: str, happened: np.ndarray) -> dict[str, float]:
-    """A share with its 95% Wilson interval."""
-    interval = binomtest(int(happened.sum()), happened.size).proportion_ci(CONFIDENCE, method="wilson")
-    return {name: float(happened.mean()), f"{name}_low": interval.low, f"{name}_high": interval.high}
-
-
 def table(result: dict[str, Any]) -> str:
     """The results as aligned text."""
     mode = result["mode"]
@@ -218,18 +233,8 @@ def table(result: dict[str, Any]) -> str:
         ", ".join(filter(None, [result["boards"] or "", rule]))
         + f", first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
     ]
-    head = [
-        "solver",
-        "wins %",
-        "",
-        "minus exact",
-        "guess-free %",
-        "judged %",
-        "guesses",
-        "moves",
-        "ms alone",
-        "ms batched",
-    ]
+    head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone"]
+    head += ["ms batched"]
     body = []
     for row in result["rows"]:
         has_difference = "minus_exact" in row
@@ -247,27 +252,22 @@ def table(result: dict[str, Any]) -> str:
             "-" if row["ms_alone"] is None else f"{row['ms_alone']:.3f}",
             f"{row['ms_batched']:.3f}",
         ])  # fmt: skip
-    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-    for line in [head, *body]:
-        cells = [line[0].ljust(widths[0])] + [
-            cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)
-        ]
-        lines.append("  ".join(cells))
+    lines += aligned(head, body)
+    if "calibration" in result:
+        lines += ["", f"calibration, {result['games_analysed']} games", *calibration_table(result["calibration"])]
+    if "regrets" in result:
+        lines += ["", f"regrets, {result['games_analysed']} games"]
+        lines += regret_table(result["regrets"], result["games_analysed"])
     return "\n".join(lines)
 
 
-def append_csv(path: Path, result: dict[str, Any]) -> None:
-    """Adds the rows to a CSV file, with everything that a number needs beside it."""
-    common = {key: result[key] for key in CSV_COMMON}
-    common |= result["mode"] or dict.fromkeys(CSV_MODE)
-    is_new = not path.exists() or not path.stat().st_size
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, [*CSV_MODE, *CSV_ROW, *CSV_COMMON], extrasaction="ignore")
-        if is_new:
-            writer.writeheader()
-        for row in result["rows"]:
-            rounded = {key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()}
-            writer.writerow(common | rounded)
+def add_to_csv(path: Path, key: str, result: dict[str, Any]) -> None:
+    """Adds the rows of one of `CSV_COLUMNS` to a CSV file, with everything that a number needs beside it."""
+    common = {column: result[column] for column in CSV_COMMON} | (result["mode"] or {})
+    if key in ANALYSES:
+        common["games"] = result["games_analysed"]
+    rows = result["rows" if key == "csv" else key]
+    append_csv(path, CSV_COLUMNS[key], [common | row for row in rows])
 
 
 @hydra.main(version_base="1.3", config_path="configs", config_name="evaluate")
@@ -279,8 +279,9 @@ def main(cfg: DictConfig) -> None:
     try:  # first the files, which must not hang on whether the table is read
         if cfg.out is not None:
             Path(cfg.out).write_text(json.dumps(result, indent=2) + "\n")
-        if cfg.csv is not None:
-            append_csv(Path(cfg.csv), result)
+        for key in CSV_COLUMNS:
+            if cfg[key] is not None:
+                add_to_csv(Path(cfg[key]), key, result)
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
     print(table(result))

@@ -4,10 +4,9 @@ One forward pass a step gives both the next move of every live game and the logi
 Settings: configs/train.yaml, or `python train.py --help`.
 """
 
+import csv
 import logging
 import math
-import shutil
-import signal
 import sys
 import time
 from functools import partial
@@ -28,31 +27,44 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 
 from minesweeper import HIDDEN, PLAYING, WON, Games, mine_posterior, play_games
 from minesweeper.arena import check_first_cell, choice_keys, first_cells
+from minesweeper.calibration import Calibration
+from minesweeper.components import frontier_mask
 from minesweeper.seeds import checked_seed, training_seed, validation_seed
 from minesweeper.solvers.base import choose_lowest
-from models.checkpoint import ROOT, build_model, load_checkpoint, save_checkpoint
+from models.checkpoint import build_model, load_checkpoint, load_weights, save_checkpoint
 from models.device import autocast, choose_device, choose_precision, choose_threads
-from models.learned_solver import LearnedSolver
-from models.planes import view_planes
-from models.settings import check_choice, check_number, check_path, make_mode, merge_resumed
+from models.learned_solver import LOSS_CELLS, LearnedSolver, with_even_interior
+from models.ranks import Ranks
+from models.run_folder import StopSignal, open_run
+from models.settings import check_choice, check_number, check_path, make_mode, make_modes, merge_resumed
 from models.symmetry import num_symmetries, turned, turned_back
+from models.window import NoWriter, Window
 
 log = logging.getLogger("train")
 LOSSES = {
     "bce": functional.binary_cross_entropy_with_logits,
     "mse": lambda logits, labels: functional.mse_loss(torch.sigmoid(logits), labels),
 }
-CALIBRATION_BINS = 20
+OPTIMIZERS = {
+    "adamw": lambda weights, cfg: torch.optim.AdamW(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
+    "adam": lambda weights, cfg: torch.optim.Adam(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
+    "sgd": lambda weights, cfg: torch.optim.SGD(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
+}
+GAMES_OF_A_POOL = 2**40  # so that two boards of a mix that are the same have games of their own
 NEW_ON_RESUME = ("games", "minutes", "device", "threads", "run_dir")
+CURVE = ("minutes", "games", "positions", "win_rate", "guess_free_win_rate", "moves", "eval_games")
 
 
 def check(cfg: DictConfig) -> None:
     """ValueError, naming the key, for a value that training cannot use."""
     checked_seed(cfg.seed)
     check_path("run_dir", cfg.run_dir)
-    check_choice("target", cfg.target, ("board", "posterior"))
-    check_choice("loss", cfg.loss, LOSSES)
-    check_choice("symmetries", cfg.symmetries, (True, False))
+    check_path("init_from", cfg.init_from)
+    for key, allowed in (
+        ("target", ("board", "posterior")), ("loss", LOSSES), ("loss_cells", LOSS_CELLS), ("optimizer", OPTIMIZERS),
+        ("schedule", ("cosine", "constant")), ("symmetries", (True, False)), ("multi_reveal", (True, False)),
+    ):  # fmt: skip
+        check_choice(key, cfg[key], allowed)
     if cfg.games is None and cfg.minutes is None:
         raise ValueError("games and minutes must not both be null: the run would never end")
     for key, low, high, integer in (
@@ -65,8 +77,9 @@ def check(cfg: DictConfig) -> None:
         if not (key in ("games", "minutes") and cfg[key] is None):
             check_number(key, cfg[key], low, high, integer=integer)
     mode = make_mode(cfg.mode)
-    for key in ("first_cell", "eval_first_cell"):
-        check_first_cell(cfg[key], mode, key)
+    check_first_cell(cfg.eval_first_cell, mode, "eval_first_cell")
+    for own in make_modes(cfg.mix, mode):
+        check_first_cell(cfg.first_cell, own)
     if cfg.first_cell == "solver":
         raise ValueError("first_cell must be random, corner, centre or [row, col], got 'solver'")
 
@@ -78,29 +91,46 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
         resumed = load_checkpoint(str(cfg.resume))
         if "optimizer" not in resumed:
             raise ValueError(f"resume={cfg.resume} holds the weights alone; a run goes on from its last.pt")
-        cfg = merge_resumed(resumed["config"], cfg.resume, overrides, NEW_ON_RESUME)
+        cfg = merge_resumed(resumed["config"], cfg, overrides, NEW_ON_RESUME)
         name = resumed["name"]
     check(cfg)
+    with Ranks(cfg.num_live_games, cfg.eval_games) as ranks:
+        return run(cfg, name, resumed, ranks)
+
+
+def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks) -> Path:
+    """The training, in each of its processes."""
     mode = make_mode(cfg.mode)
+    modes = make_modes(cfg.mix, mode)
     config = OmegaConf.to_container(cfg, resolve=True) | {"run_dir": None, "resume": None}  # of this machine alone
-    device = choose_device(cfg.device)
+    device = choose_device(cfg.device, ranks.local_rank)
     precision = choose_precision(cfg.precision, device)
-    torch.set_num_threads(choose_threads(cfg.threads, cfg.num_live_games * mode.cells))
+    torch.set_num_threads(choose_threads(cfg.threads, cfg.num_live_games * mode.cells, ranks.local_size))
     torch.manual_seed(cfg.seed)
-    model = build_model(config["model"]).to(device)
-    run_dir = open_run(cfg, name, config)
+    model = build_model(config["model"])
+    if cfg.init_from is not None and not resumed:
+        load_weights(model, cfg.init_from, load_checkpoint(cfg.init_from))
+    model = model.to(device)
+    run_dir = open_run(cfg, name, config, ranks.is_first)
 
     # All that changes while training. Every random choice depends on (seed, game, step) alone, so this is all.
+    wrapped = ranks.wrapped(model)
     averaged = AveragedModel(model, avg_fn=partial(moving_average, cfg.average))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=cfg.lr, weight_decay=cfg.weight_decay)
-    games = Games(mode, cfg.num_live_games, training_seed(cfg.seed))
-    progress = {"step": 0, "games": 0, "seconds": 0.0, "best": -1.0}
+    optimizer = OPTIMIZERS[cfg.optimizer](model.parameters(), cfg)
+    sizes = [ranks.divisible(cfg.num_live_games * mode.cells / own.cells) for own in modes]  # same cells each
+    pools = []
+    for i, (own, size) in enumerate(zip(modes, sizes, strict=True)):
+        first, count = ranks.share(size)
+        pools.append(Games(own, count, training_seed(cfg.seed), i * GAMES_OF_A_POOL + first, size))
+    progress = {"step": 0, "games": 0, "positions": 0, "seconds": 0.0, "best": -1.0, "curve": []}
     if resumed:
         model.load_state_dict(resumed["model"])
         averaged.load_state_dict(resumed["average"])
         optimizer.load_state_dict(resumed["optimizer"])
-        games.load_state_dict({key: value.numpy() for key, value in resumed["live_games"].items()})
-        progress = dict(resumed["progress"])
+        for pool, size, state in zip(pools, sizes, resumed["live_games"], strict=True):
+            own = slice(ranks.share(size)[0], sum(ranks.share(size)))
+            pool.load_state_dict({key: value.numpy()[own] for key, value in state.items()})
+        progress = resumed["progress"]
         if share_done(progress, cfg) >= 1:
             log.info("nothing left to do after %d games and %.1f minutes; give more games= or minutes=",
                      progress["games"], progress["seconds"] / 60)  # fmt: skip
@@ -109,50 +139,73 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
     def save(file: str, **more: Any) -> None:
         weights = {key: value.cpu() for key, value in averaged.module.state_dict().items()}
         content = {"name": name, "config": config, "progress": progress, "averaged": weights}
-        save_checkpoint(run_dir / file, content | more)
+        if ranks.is_first:
+            save_checkpoint(run_dir / file, content | more)
 
     def save_last() -> None:
+        parts = ranks.gathered([pool.state_dict() for pool in pools])  # of each process, of each pool
+        live_games = [
+            {key: torch.from_numpy(np.concatenate([state[key] for state in states])) for key in states[0]}
+            for states in zip(*parts, strict=True)
+        ]
         save(
             "last.pt", model=model.state_dict(), average=averaged.state_dict(), optimizer=optimizer.state_dict(),
-            live_games={key: torch.from_numpy(value) for key, value in games.state_dict().items()},
+            live_games=live_games,
         )  # fmt: skip
 
     def evaluate() -> None:
-        solver = LearnedSolver(averaged.module, cfg.guess_threshold, precision)
-        records = play_games(solver, mode, cfg.eval_games, validation_seed(cfg.seed), cfg.eval_first_cell)
+        solver = LearnedSolver(averaged.module, cfg.guess_threshold, precision, cells=cfg.loss_cells)
+        begin, count = ranks.share(cfg.eval_games)
+        calibration = Calibration()
+        played = play_games(
+            solver, mode, count, validation_seed(cfg.seed), cfg.eval_first_cell,
+            first_index=begin, observers=[calibration.observe],
+        )  # fmt: skip
+        records = np.concatenate(ranks.gathered(played)).view(np.recarray)
         win_rate, minutes = float(records.won.mean()), progress["seconds"] / 60
+        guess_free, moves = float(records.guess_free.mean()), float(records.moves.mean())
         writer.add_scalar("eval/win_rate", win_rate, progress["games"])
         writer.add_scalar("eval/win_rate_by_minutes", win_rate, round(minutes))
-        writer.add_scalar("eval/guess_free_win_rate", float(records.guess_free.mean()), progress["games"])
-        writer.add_scalar("eval/moves", float(records.moves.mean()), progress["games"])
+        writer.add_scalar("eval/guess_free_win_rate", guess_free, progress["games"])
+        writer.add_scalar("eval/moves", moves, progress["games"])
+        calibration.sums = sum(ranks.gathered(calibration.sums))
+        for metric, value in calibration.metrics().items():
+            writer.add_scalar(f"calibration/{metric}", value, progress["games"])
         message = "%.1f min, %d games: wins %.1f%% of %d held-out games"
         log.info(message, minutes, progress["games"], 100 * win_rate, cfg.eval_games)
+        values = (minutes, progress["games"], progress["positions"], win_rate, guess_free, moves, cfg.eval_games)
+        progress["curve"].append([round(value, 6) for value in values])
+        if ranks.is_first:
+            write_curve(run_dir / "curve.csv", progress["curve"])
         if win_rate >= progress["best"] or not (run_dir / "best.pt").exists():
             progress["best"] = win_rate
             save("best.pt")
 
     num_parameters = sum(p.numel() for p in model.parameters())
     log.info("%s: %d parameters, run folder %s", name, num_parameters, run_dir)
-    log.info("device %s, precision %s, %d threads", device, precision, torch.get_num_threads())
-    writer = SummaryWriter(run_dir, purge_step=progress["games"] + 1 if resumed else None)
+    log.info("device %s, precision %s, %d threads%s", device, precision, torch.get_num_threads(),
+             f" in each of {ranks.size} processes" if ranks.size > 1 else "")  # fmt: skip
+    purge_step = progress["games"] + 1 if resumed else None
+    writer = SummaryWriter(run_dir, purge_step=purge_step) if ranks.is_first else NoWriter()
     bar = tqdm(
         initial=share_done(progress, cfg),
         total=1.0,
         bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}",
-        disable=None,
+        disable=None if ranks.is_first else True,
     )
     next_eval = progress["seconds"] + 60 * cfg.eval_minutes
     next_save = progress["seconds"] + 60 * cfg.checkpoint_minutes
     since = Window()
     is_first_step = True
+    has_stopped = False
     with StopSignal() as stop, logging_redirect_tqdm(), bar, writer:
-        while (share := share_done(progress, cfg)) < 1 and not stop.requested:
+        while (share := share_done(progress, cfg)) < 1 and not has_stopped:
             began = time.perf_counter()
 
-            # 1. The next game in every slot whose game is over.
+            # 1. The next game in every slot whose game is over; each step turns to the next of the modes.
+            games = pools[progress["step"] % len(pools)]
             is_over = games.status != PLAYING
-            progress["games"] += int(is_over.sum())
-            since.count_games(games.status[is_over] == WON)
+            num_won = int((games.status == WON).sum())
             games.restart(is_over)
             is_new = games.moves == 0
             opening = np.zeros(games.views.shape, np.bool_)
@@ -161,45 +214,60 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
             games.reveal_mask(opening)
 
             # 2. One forward pass over all positions, shown in this step's symmetry.
-            symmetry = progress["step"] % num_symmetries(mode.rows, mode.cols) if cfg.symmetries else 0
+            symmetry = 0
+            if cfg.symmetries:
+                symmetry = progress["step"] // len(pools) % num_symmetries(games.mode.rows, games.mode.cols)
             views = torch.from_numpy(games.views)
+            num_mines = torch.full((games.num_games,), games.mode.mines, device=device)
             model.train()
             with autocast(device, precision):
-                logits = turned_back(model(view_planes(turned(views, symmetry).to(device))).float(), symmetry)
+                logits = turned_back(wrapped(turned(views, symmetry).to(device), num_mines).float(), symmetry)
 
-            # 3. Learn: the loss covers the hidden cells of the games that go on.
-            is_asked = ((games.views == HIDDEN) & (games.status == PLAYING)[:, None, None]).nonzero()
+            # 3. Learn: the loss covers the hidden (or the frontier) cells of the games that go on.
+            is_asked = frontier_mask(games.views) if cfg.loss_cells == "frontier" else games.views == HIDDEN
+            is_asked = (is_asked & (games.status == PLAYING)[:, None, None]).nonzero()
             if cfg.target == "posterior":
-                labels = mine_posterior(games.views, mode.mines, over_budget="density")[is_asked]
+                labels = mine_posterior(games.views, games.mode.mines, over_budget="density")[is_asked]
             else:
                 labels = games.mines[is_asked]
-            if labels.size:
-                labels = torch.from_numpy(labels).float().to(device)
-                asked = logits[is_asked]
-                loss = LOSSES[cfg.loss](asked, labels)
-                if not torch.isfinite(loss):
+            labels = torch.from_numpy(labels).float().to(device)
+            asked = logits[is_asked]
+            loss = LOSSES[cfg.loss](asked, labels) if labels.numel() else logits.sum() * 0
+            num_labels, total_loss, num_over, num_won = ranks.sums(
+                [labels.numel(), loss.item() * labels.numel(), int(is_over.sum()), num_won], device
+            )
+            progress["games"] += int(num_over)
+            progress["positions"] += ranks.size * games.num_games
+            since.count_games(int(num_over), int(num_won))
+            if num_labels:
+                if not math.isfinite(total_loss):
                     raise ValueError(
-                        f"the loss is {loss.item()} at step {progress['step']}; try a lower lr than {cfg.lr}"
+                        f"the loss is {total_loss} at step {progress['step']}; try a lower lr than {cfg.lr}"
                     )
                 for group in optimizer.param_groups:
-                    group["lr"] = cfg.lr * lr_factor(share, cfg.warmup)
+                    group["lr"] = cfg.lr * (lr_factor(share, cfg.warmup) if cfg.schedule == "cosine" else 1)
                 optimizer.zero_grad()
-                loss.backward()
+                # DDP averages the gradients of the processes; what is wanted is the mean over all their labels.
+                (loss * (ranks.size * labels.numel() / num_labels)).backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), cfg.clip)
                 optimizer.step()
                 averaged.update_parameters(model)
-                since.count_positions(loss.detach(), asked.detach(), labels, cfg.num_live_games)
+                since.count_positions(total_loss / num_labels, asked.detach(), labels, ranks.size * games.num_games)
 
             # 4. Act by the same probabilities.
             probabilities = torch.sigmoid(logits.detach()).cpu().numpy()
+            if cfg.loss_cells == "frontier":
+                probabilities = with_even_interior(probabilities, games.views, num_mines.cpu().numpy())
             keys = choice_keys(games, progress["step"] + 1)
-            chosen, _ = choose_lowest(probabilities, games.views, keys, cfg.guess_threshold)
+            chosen, _ = choose_lowest(probabilities, games.views, keys, cfg.guess_threshold if cfg.multi_reveal else -1)
             games.reveal_mask(chosen)
 
             progress["step"] += 1
-            if not is_first_step:  # which also compiles and allocates
-                progress["seconds"] += time.perf_counter() - began
+            seconds = 0.0 if is_first_step else time.perf_counter() - began  # the first also compiles and allocates
             is_first_step = False
+            num_stops, seconds = ranks.sums([stop.requested, seconds / ranks.size], device)  # one clock for all
+            has_stopped = num_stops > 0
+            progress["seconds"] += seconds
             if progress["step"] % cfg.log_steps == 0:
                 since.write(writer, progress["games"], optimizer)
                 bar.set_postfix_str(since.summary())
@@ -214,10 +282,11 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
                 save_last()
         bar.update(share - bar.n)
         save_last()  # first, so that nothing is lost if the evaluation is interrupted
-        log.info("evaluating")
-        evaluate()
-        save_last()
-    if stop.requested:
+        if not progress["curve"] or progress["curve"][-1][2] != progress["positions"]:
+            log.info("evaluating")
+            evaluate()
+            save_last()
+    if has_stopped:
         log.info("stopped; go on with: python train.py resume=%s", run_dir / "last.pt")
     log.info(
         "best held-out win rate %.1f%%; compare: python evaluate.py ckpt=%s",
@@ -248,90 +317,10 @@ def lr_factor(share: float, warmup: float) -> float:
     return 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (share - warmup) / max(1 - warmup, 1e-9)))
 
 
-def open_run(cfg: DictConfig, name: str, config: dict[str, Any]) -> Path:
-    """Makes or reopens the run folder, with config.yaml and train.log in it."""
-    if cfg.run_dir is not None:
-        run_dir = Path(cfg.run_dir)
-    elif cfg.resume is not None:
-        run_dir = Path(cfg.resume).parent
-    else:
-        run_dir = ROOT / "checkpoints" / "runs" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{name}_seed{cfg.seed}"
-    if run_dir.exists() and not run_dir.is_dir():
-        raise ValueError(f"run_dir={run_dir} is a file")
-    is_own = cfg.resume is not None and Path(cfg.resume).resolve().parent == run_dir.resolve()
-    if not is_own and (run_dir / "last.pt").exists():
-        raise ValueError(
-            f"run_dir={run_dir} holds a run already; go on with resume={run_dir}/last.pt or choose another"
-        )
-    run_dir.mkdir(parents=True, exist_ok=True)
-    if cfg.resume is not None:
-        best = Path(cfg.resume).parent / "best.pt"
-        if best.exists() and not (run_dir / "best.pt").exists():
-            shutil.copy(best, run_dir)
-    OmegaConf.save(OmegaConf.create(config), run_dir / "config.yaml")
-    file = logging.FileHandler(run_dir / "train.log")
-    file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[logging.StreamHandler(), file], force=True)
-    return run_dir
-
-
-class StopSignal:
-    """Turns the first Ctrl-C or SIGTERM into `requested`, so that the step in progress ends and is saved."""
-
-    requested = False
-
-    def __enter__(self) -> "StopSignal":
-        self._before = {number: signal.signal(number, self._request) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _request(self, *_: object) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-        log.info("stopping after this step; once more to stop at once")
-
-
-class Window:
-    """What happened since the last point in TensorBoard."""
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self.won = self.games = self.positions = self.steps = 0
-        self.loss = 0.0
-        self.calibration = torch.zeros(3, CALIBRATION_BINS, dtype=torch.float64)  # cells, sum of p, sum of labels
-
-    def count_games(self, won: np.ndarray) -> None:
-        self.games += won.size
-        self.won += int(won.sum())
-
-    def count_positions(self, loss: Tensor, logits: Tensor, labels: Tensor, positions: int) -> None:
-        self.steps += 1
-        self.positions += positions
-        self.loss += loss.item()
-        probabilities = torch.sigmoid(logits.float())
-        bins = (probabilities * CALIBRATION_BINS).long().clamp(max=CALIBRATION_BINS - 1)
-        for row, values in enumerate((torch.ones_like(probabilities), probabilities, labels)):
-            self.calibration[row] += torch.bincount(bins, values.double(), CALIBRATION_BINS).cpu()
-
-    def write(self, writer: SummaryWriter, games: int, optimizer: torch.optim.Optimizer) -> None:
-        seconds = time.perf_counter() - self.began
-        if self.games:
-            writer.add_scalar("train/win_rate", self.won / self.games, games)
-        if self.steps:
-            cells, predicted, true = self.calibration
-            writer.add_scalar("train/loss", self.loss / self.steps, games)
-            writer.add_scalar("train/calibration_error", float((predicted - true).abs().sum() / cells.sum()), games)
-        writer.add_scalar("train/lr", optimizer.param_groups[0]["lr"], games)
-        writer.add_scalar("speed/games_per_s", self.games / seconds, games)
-        writer.add_scalar("speed/positions_per_s", self.positions / seconds, games)
-
-    def summary(self) -> str:
-        win_rate = f"{100 * self.won / self.games:.1f}%" if self.games else "-"
-        return f" wins {win_rate}, {self.positions / (time.perf_counter() - self.began):.0f} positions/s"
+def write_curve(path: Path, rows: list[list[float]]) -> None:
+    """Writes all evaluations of a run as a CSV file."""
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([CURVE, *rows])
 
 
 @hydra.main(version_base="1.3", config_path="configs", config_name="train")

@@ -25,14 +25,15 @@ def version_of(package: str) -> str | None:
         return None
 
 
-def describe(core: int, packages: tuple[str, ...] = ()) -> str:
-    """Lines that name the processor, its load, and the versions of Python and of the packages."""
+def describe(core: int | None, packages: tuple[str, ...] = ()) -> str:
+    """Lines that name the processor, the core (None: not pinned), its load, and versions of Python and packages."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
     versions = [f"Python {platform.python_version()}"]
     versions += [f"{package} {version_of(package) or 'missing'}" for package in ("numpy", "numba", *packages)]
     load = os.getloadavg()[0]
+    pinned = "not pinned" if core is None else f"pinned to core {core}"
     return (
-        f"machine: {cpu}, {os.cpu_count()} cores, pinned to core {core}, load {load:.1f} at the start\n"
+        f"machine: {cpu}, {os.cpu_count()} cores, {pinned}, load {load:.1f} at the start\n"
         f"versions: {', '.join(versions)}"
     )

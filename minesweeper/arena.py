@@ -2,20 +2,57 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minesweeper.board import draw, random_key
+from minesweeper.board import HIDDEN, draw, random_key
 from minesweeper.boardfiles import GivenBoard
-from minesweeper.games import PLAYING, WON, Games
+from minesweeper.games import LOST, PLAYING, WON, Games
 from minesweeper.kernels import kernel
 from minesweeper.mode import Mode
+from minesweeper.posterior import mine_posterior
 from minesweeper.solvers.base import Solver
 
 FIRST_CELLS = ("random", "corner", "centre", "solver")
 _FIRST_CELL = -1  # the move number of `random_key` for a random first cell; the solver's choices have 1, 2, ...
 _FIELDS = [("won", "?"), ("guess_free", "?"), ("guesses", "i4"), ("moves", "i4"), ("seconds", "f8")]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A decision of the solver in each of some games, for those who judge it: the truth stands beside the view.
+
+    Attributes:
+        solver: who decided.
+        views: int8 [N, R, C], what the solver saw.
+        num_mines: mines on each board.
+        chosen: bool [N, R, C], the hidden cells that it chose to open.
+        mines: bool [N, R, C], where they were.
+        is_lost: bool [N], whether this decision lost the game.
+    """
+
+    solver: Solver
+    views: NDArray[np.int8]
+    num_mines: int
+    chosen: NDArray[np.bool_]
+    mines: NDArray[np.bool_]
+    is_lost: NDArray[np.bool_]
+
+    @cached_property
+    def predicted(self) -> NDArray[np.float64]:
+        """The solver's own probabilities, float64 [N, R, C], NaN where revealed; asked for once more."""
+        return self.solver.mine_probabilities(self.views, self.num_mines)
+
+    @cached_property
+    def posterior(self) -> NDArray[np.float64]:
+        """The exact posterior of the views, float64 [N, R, C], counted once; past the state budget a weaker answer."""
+        return mine_posterior(self.views, self.num_mines, over_budget="density")
+
+
+Observer = Callable[[Decisions], object]
 
 
 def play_games(
@@ -27,8 +64,10 @@ def play_games(
     batch: int = 1024,
     judge: Solver | None = None,
     progress: Callable[[int], object] | None = None,
+    first_index: int = 0,
+    observers: Sequence[Observer] = (),
 ) -> np.recarray:
-    """Plays the games 0..num_games-1 of `seed`; the result does not depend on `batch` for a deterministic solver.
+    """Plays `num_games` games of `seed`; the result does not depend on `batch` for a deterministic solver.
 
     Args:
         first_cell: where the first move goes: "corner" (0, 0), "centre", "random" (by seed and game index), a
@@ -37,6 +76,8 @@ def play_games(
         judge: a solver that proves; then `judged_guess_free` says whether each move opened only cells that it proves
             safe. Its time is not counted.
         progress: called with the number of games just finished.
+        first_index: the game index of the first; the others follow.
+        observers: each called with every `Decisions`, but not for a first cell that is given or promised to be safe.
 
     Returns:
         Record array [num_games]: `won`; `guess_free`, won without one guess; `guesses`, moves that were guesses by the
@@ -54,10 +95,10 @@ def play_games(
     check_first_cell(first_cell, mode)
     records = _empty_records(num_games, judge)
     for start in range(0, num_games, batch):
-        games = Games(mode, min(batch, num_games - start), seed, first_index=start)
+        games = Games(mode, min(batch, num_games - start), seed, first_index=first_index + start)
         opening = None if first_cell == "solver" else first_cells(first_cell, games)
         promised = mode.first_click != "any"
-        records[start : start + games.num_games] = _play(solver, games, opening, promised, judge, progress)
+        records[start : start + games.num_games] = _play(solver, games, opening, promised, judge, progress, observers)
     return records
 
 
@@ -71,6 +112,7 @@ def play_boards(
     judge: Solver | None = None,
     progress: Callable[[int], object] | None = None,
     openings: bool = True,
+    observers: Sequence[Observer] = (),
 ) -> np.recarray:
     """Plays given boards, which may differ in size, each once; see `play_games` for what is not said here.
 
@@ -112,7 +154,7 @@ def play_boards(
                 if mined.any():
                     raise ValueError(f"first_click=safe, but the first cell of board {part[mined.argmax()]} is a mine")
             promised = has_tile or (first_click == "safe" and opening is not None)
-            records[part] = _play(solver, games, opening, promised, judge, progress)
+            records[part] = _play(solver, games, opening, promised, judge, progress, observers)
     return records
 
 
@@ -162,6 +204,7 @@ def _play(
     promised: bool,
     judge: Solver | None,
     progress: Callable[[int], object] | None,
+    observers: Sequence[Observer],
 ) -> np.recarray:
     """Plays the games to their end; `opening` is the first cell of each, which is `promised` to be safe or not."""
     records = _empty_records(games.num_games, judge)
@@ -187,26 +230,37 @@ def _play(
         begin = time.perf_counter()
         chosen, is_guess = solver.choose(views, games.mode.mines, keys)
         records["seconds"][live] += (time.perf_counter() - begin) / live.size
-        if decision == 1 and not opening and promised:
+        is_promised = decision == 1 and not opening and promised
+        if is_promised:
             is_guess = np.zeros(live.size, np.bool_)
             chosen = _only_first(chosen)
         elif judge:
             proved = judge.mine_probabilities(views, games.mode.mines) == 0.0
             was_judged_safe[live] &= (proved | ~chosen).all(axis=(1, 2))
-        moves_before = games.moves[live]
-        mask = np.zeros(games.views.shape, np.bool_)
-        mask[live] = chosen
-        games.reveal_mask(mask)
-        stuck = games.moves[live] == moves_before
-        if stuck.any():
-            raise ValueError(f"solver {solver.name} chose no hidden cell in game {games.index[live[stuck][0]]}")
+        _reveal(solver, games, live, chosen)
         records["guesses"][live] += is_guess
+        if observers and not is_promised:
+            opened, is_lost = chosen & (views == HIDDEN), games.status[live] == LOST
+            decisions = Decisions(solver, views, games.mode.mines, opened, games.mines[live], is_lost)
+            for observe in observers:
+                observe(decisions)
     records["won"] = games.status == WON
     records["guess_free"] = records["won"] & (records["guesses"] == 0)
     records["moves"] = games.moves
     if judge:
         records["judged_guess_free"] = records["won"] & was_judged_safe
     return records
+
+
+def _reveal(solver: Solver, games: Games, live: NDArray[np.int64], chosen: NDArray[np.bool_]) -> None:
+    """Reveals the `chosen` cells [L, R, C] of the `live` games; ValueError where that is no move."""
+    moves_before = games.moves[live]
+    mask = np.zeros(games.views.shape, np.bool_)
+    mask[live] = chosen
+    games.reveal_mask(mask)
+    stuck = games.moves[live] == moves_before
+    if stuck.any():
+        raise ValueError(f"solver {solver.name} chose no hidden cell in game {games.index[live[stuck][0]]}")
 
 
 def _only_first(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -18,7 +18,8 @@ class Games:
     """`num_games` games of one mode, each in its own slot.
 
     The mines of a game are laid at its first reveal. A board depends on (seed, game index, mode, first cell) alone.
-    Slot i plays the games `first_index + i`, then, each time it is restarted, the one `num_games` further.
+    Slot i plays the game `first_index + i`, then, each time it is restarted, the one `stride` further: `num_games`
+    unless given, more if others play the games between.
 
     Attributes (read them, don't write them; N games, R rows, C cols):
         views: int8 [N, R, C], what the players see: `HIDDEN` (-2) or the count 0..8; once a game is over every mine
@@ -29,14 +30,17 @@ class Games:
         index: int64 [N], the game index of each slot.
 
     Raises:
-        ValueError: `num_games`, `seed` or `first_index` is not an integer in its range.
+        ValueError: `num_games`, `seed`, `first_index` or `stride` is not an integer in its range.
     """
 
-    def __init__(self, mode: Mode, num_games: int, seed: int = 0, first_index: int = 0) -> None:
+    def __init__(
+        self, mode: Mode, num_games: int, seed: int = 0, first_index: int = 0, stride: int | None = None
+    ) -> None:
         self.mode = mode
         self.num_games = _checked_integer("num_games", num_games, 1, 2**31 - 1)
         self.seed = _checked_integer("seed", seed, 0, 2**64 - 1)
         first_index = _checked_integer("first_index", first_index, 0, 2**62)
+        self._stride = self.num_games if stride is None else _checked_integer("stride", stride, 1, 2**31 - 1)
         shape = (self.num_games, mode.rows, mode.cols)
         self.views = np.full(shape, HIDDEN, np.int8)
         self.mines = np.zeros(shape, np.bool_)
@@ -132,7 +136,7 @@ class Games:
             slots = np.flatnonzero(which)
         else:
             slots = np.unique(_integers("slots", which, self.num_games))
-        _restart(*self._arrays(), slots, self.mode.cells - self.mode.mines)
+        _restart(*self._arrays(), slots, self.mode.cells - self.mode.mines, self._stride)
 
     def state_dict(self) -> dict[str, NDArray]:
         """Copies of the arrays that `load_state_dict` needs to go on exactly from here."""
@@ -221,13 +225,13 @@ def _reveal_one(
 
 
 @kernel
-def _restart(views, mines, status, moves, index, counts, is_laid, safe_left, slots, num_safe):  # noqa: ARG001
+def _restart(views, mines, status, moves, index, counts, is_laid, safe_left, slots, num_safe, stride):  # noqa: ARG001
     for slot in slots:
         views[slot] = HIDDEN
         mines[slot] = False
         status[slot] = PLAYING
         moves[slot] = 0
-        index[slot] += views.shape[0]
+        index[slot] += stride
         is_laid[slot] = False
         safe_left[slot] = num_safe
 

@@ -1,1 +1,1 @@
-"""Learned models: torch modules from planes [N, F, R, C] to logits [N, R, C], and the solver that plays by one."""
+"""Learned models: torch modules from views [N, R, C] to logits [N, R, C], and the solver that plays by one."""

@@ -89,18 +89,31 @@ def load_model(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     content = load_checkpoint(path)
     try:
         model = build_model(content["config"]["model"])
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: the weights do not fit the model (no configuration of it)") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    load_weights(model, path, content)
+    return model, content
+
+
+def load_weights(model: nn.Module, path: str | Path, content: Mapping[str, Any]) -> None:
+    """Puts the averaged weights of the checkpoint `content`, read from `path`, into `model`.
+
+    Raises:
+        CheckpointError: they do not fit.
+    """
+    try:
         model.load_state_dict(content["averaged"])
     except (KeyError, TypeError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise CheckpointError(f"{path}: the weights do not fit the model ({reason})") from error
-    except ValueError as error:
-        raise CheckpointError(f"{path}: {error}") from error
-    return model, content
 
 
 def bundled_checkpoints(mode: str | None = None) -> list[Path]:
-    """The released checkpoints, `checkpoints/<mode>_<model>.pt`; all, or those of one mode."""
-    return sorted(BUNDLED.glob(f"{mode or '*'}_*.pt"))
+    """The released checkpoints, `checkpoints/<mode>_<model>.pt`; all, or those of one mode and the universal ones."""
+    patterns = ["*_*.pt"] if mode is None else [f"{mode}_*.pt", "universal_*.pt"]
+    return sorted(path for pattern in patterns for path in BUNDLED.glob(pattern))
 
 
 def git_commit() -> str:

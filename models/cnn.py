@@ -1,17 +1,18 @@
-"""The fully convolutional network: 3x3 convolutions over the whole board, any board size."""
+"""The fully convolutional network: residual convolutions over the whole board, any board size."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.planes import NUM_PLANES
+from models.planes import NUM_PLANES, view_planes
+from models.settings import check_number
 
 
 class CNN(nn.Module):
-    """Planes float [N, 10, R, C] -> logits float32 [N, R, C] of P(mine); apply a sigmoid for probabilities.
+    """Views int8 [N, R, C] -> logits float32 [N, R, C] of P(mine); apply a sigmoid for probabilities.
 
     A stem, then blocks of two convolutions, each added to its input, then a 1x1 output. A cell sees
-    `depth * (kernel // 2)` cells in each direction.
+    `depth * (kernel // 2)` cells in each direction; the number of mines is not seen.
 
     Args:
         width: channels.
@@ -25,26 +26,23 @@ class CNN(nn.Module):
     def __init__(self, width: int = 64, depth: int = 5, kernel: int = 3) -> None:
         super().__init__()
         for name, value in (("width", width), ("depth", depth), ("kernel", kernel)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+            check_number(name, value, 1, integer=True)
         for name, value in (("depth", depth), ("kernel", kernel)):
             if value % 2 == 0:
                 raise ValueError(f"{name} must be odd, got {value}")
         self.stem = nn.Conv2d(NUM_PLANES, width, kernel, padding="same")
-        self.blocks = nn.ModuleList(_Block(width, kernel) for _ in range(depth // 2))
-        self.output = nn.Linear(width, 1)
+        self.blocks = nn.ModuleList(ResidualBlock(width, kernel) for _ in range(depth // 2))
+        self.output = CellOutput(width)
         self.to(memory_format=torch.channels_last)
 
-    def forward(self, planes: Tensor) -> Tensor:
-        x = functional.relu(self.stem(planes))
+    def forward(self, views: Tensor, num_mines: Tensor) -> Tensor:  # noqa: ARG002
+        x = functional.relu(self.stem(view_planes(views)))
         for block in self.blocks:
             x = block(x)
-        x = x.permute(0, 2, 3, 1)  # [N, F, R, C] -> [N, R, C, F]
-        with torch.autocast(x.device.type, enabled=False):  # bfloat16 logits would be full of ties
-            return self.output(x.float()).squeeze(-1)
+        return self.output(x)
 
 
-class _Block(nn.Module):
+class ResidualBlock(nn.Module):
     """x + conv(relu(conv(x))), then relu; starts as the identity, so that depth costs nothing at first."""
 
     def __init__(self, width: int, kernel: int) -> None:
@@ -56,3 +54,15 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.relu(x + self.second(functional.relu(self.first(x))))
+
+
+class CellOutput(nn.Linear):
+    """Features [N, F, R, C] -> one logit a cell, float32 [N, R, C], the same weights for all cells."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.permute(0, 2, 3, 1)  # [N, F, R, C] -> [N, R, C, F]
+        with torch.autocast(x.device.type, enabled=False):  # bfloat16 logits would be full of ties
+            return super().forward(x.float()).squeeze(-1)

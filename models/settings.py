@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -38,16 +39,36 @@ def make_mode(config: Mapping[str, Any]) -> Mode:
         raise ValueError(f"mode: {str(error).removeprefix('Mode.__init__() ')}") from error
 
 
+def make_modes(mix: Any, mode: Mode) -> list[Mode]:
+    """The modes of a `mix` setting, with the rules of `mode`; `mode` alone if it is null.
+
+    Raises:
+        ValueError: not a list of [rows, cols, mines], or one of them out of range.
+    """
+    if mix is None:
+        return [mode]
+    entries = OmegaConf.to_container(mix) if OmegaConf.is_list(mix) else [mix]
+    if not entries or not all(isinstance(entry, list) and len(entry) == 3 for entry in entries):
+        raise ValueError(f"mix must be null or a list of [rows, cols, mines], got {mix!r}")
+    return [replace(mode, rows=rows, cols=cols, mines=mines) for rows, cols, mines in entries]
+
+
 def merge_resumed(
-    config: dict[str, Any], resume: str, overrides: Iterable[str], allowed: Collection[str]
+    config: dict[str, Any], cfg: DictConfig, overrides: Iterable[str], allowed: Collection[str]
 ) -> DictConfig:
     """The configuration of the run that wrote a checkpoint, with the `overrides` (key=value) that a resume may change.
 
     Raises:
-        ValueError: an override of another key.
+        ValueError: an override of another key, or a checkpoint from before a setting of `cfg` was known.
     """
     changes = [override for override in overrides if override.split("=")[0] != "resume"]
     for override in changes:
         if override.split("=")[0] not in allowed:
             raise ValueError(f"with resume, only {', '.join(allowed)} may be given anew, got {override}")
-    return OmegaConf.merge(OmegaConf.create(config), OmegaConf.from_dotlist(changes), {"resume": resume})
+    missing = [key for key in cfg if key not in config]
+    if missing:
+        raise ValueError(
+            f"resume={cfg.resume} was written by an earlier version, without {', '.join(missing)}; "
+            "go on with that version, or start a new run with init_from="
+        )
+    return OmegaConf.merge(OmegaConf.create(config), OmegaConf.from_dotlist(changes), {"resume": cfg.resume})

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.planes import NUM_PLANES
+from models.planes import NUM_PLANES, view_planes
 
 _WINDOW = 5
 _NEIGHBOURS = _WINDOW * _WINDOW - 1
 
 
 class WindowMLP(nn.Module):
-    """Planes float [N, 10, R, C] -> logits float32 [N, R, C] of P(mine).
+    """Views int8 [N, R, C] -> logits float32 [N, R, C] of P(mine).
 
     All frontier cells of all boards go through the MLP as one batch. A cell beside no number gets one learned logit,
     the same for all: a window without numbers says nothing.
@@ -39,8 +39,9 @@ class WindowMLP(nn.Module):
         self.output = nn.Linear(inputs, 1)
         self.interior = nn.Parameter(torch.zeros(()))
 
-    def forward(self, planes: Tensor) -> Tensor:
+    def forward(self, views: Tensor, num_mines: Tensor) -> Tensor:  # noqa: ARG002
         reach = _WINDOW // 2
+        planes = view_planes(views)
         hidden = planes[:, :1]
         is_revealed = planes[:, 1:].sum(1, keepdim=True)
         is_frontier = (hidden * functional.max_pool2d(is_revealed, 3, stride=1, padding=1)).squeeze(1) > 0  # [N, R, C]

@@ -17,8 +17,9 @@ from minesweeper.seeds import EVALUATION_SEEDS, checked_seed, training_seed, val
 ROOT = Path(__file__).resolve().parent.parent
 ENTRY_POINTS = {"train", "evaluate", "play", "report"} | {path.stem for path in ROOT.glob("*.py")}
 FORBIDDEN = {
-    "minesweeper": {"torch", "tensorboard", "hydra", "omegaconf", "models", "web", *ENTRY_POINTS},
-    "models": {"web", *ENTRY_POINTS},
+    "minesweeper": {"torch", "tensorboard", "hydra", "omegaconf", "models", "reporting", "web", *ENTRY_POINTS},
+    "models": {"reporting", "web", *ENTRY_POINTS},
+    "reporting": {"torch", "tensorboard", "hydra", "omegaconf", "models", "web", *ENTRY_POINTS},
     "web": ENTRY_POINTS,
 }
 
@@ -73,7 +74,7 @@ def test_imports_point_one_way(package):
     assert wrong == []
 
 
-@pytest.mark.parametrize("package", ["minesweeper", "models"])
+@pytest.mark.parametrize("package", ["minesweeper", "models", "reporting"])
 def test_no_circle_of_imports(package):
     modules = {module_of(path): path for path in sources(package)}
     assert len(modules) > 5

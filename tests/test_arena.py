@@ -10,7 +10,7 @@ from scipy.stats import binom, chisquare
 from minesweeper import arena
 from minesweeper.arena import FIRST_CELLS, check_first_cell, choice_keys, first_cells, play_games
 from minesweeper.board import HIDDEN
-from minesweeper.games import PLAYING, WON, Games
+from minesweeper.games import LOST, PLAYING, WON, Games
 from minesweeper.mode import MODES, Mode
 from minesweeper.posterior import mine_posterior
 from minesweeper.solvers import SOLVERS, Solver, make_solver
@@ -224,6 +224,36 @@ def test_the_judge_sees_through_claims(first_cell):
     assert records.judged_guess_free.tolist() == [game[4] for game in expected]
     assert not (records.judged_guess_free & ~records.won).any()
     assert 0 < records.judged_guess_free.sum() < records.guess_free.sum()
+
+
+@pytest.mark.parametrize("mode", [SMALL, replace(SMALL, first_click="any")])
+@pytest.mark.parametrize("first_cell", ["random", "solver"])
+def test_observers_see_every_decision(played, mode, first_cell):
+    """Replaying what they saw gives the same games; a first cell that is given or promised safe is no decision."""
+    seen, counted = [], []
+    observers = [seen.append, lambda decisions: counted.append(len(decisions.views))]
+    records = play_games(BoldSolver(), mode, 80, 13, first_cell, batch=30, observers=observers)
+    assert_same_records(records, play_games(BoldSolver(), mode, 80, 13, first_cell))
+    assert counted == [len(decisions.views) for decisions in seen]
+    is_decided = records.moves > (first_cell == "random")  # not lost by the cell that was given
+    assert sum(decisions.is_lost.sum() for decisions in seen) == (~records.won & is_decided).sum() > 0
+    num_new = sum((decisions.views == HIDDEN).all(axis=(1, 2)).sum() for decisions in seen)
+    assert num_new == (80 if first_cell == "solver" and mode.first_click == "any" else 0)
+    boards = {mines.tobytes() for games in played[:3] for mines in games.mines}
+    for decisions in seen:
+        assert decisions.num_mines == mode.mines
+        assert decisions.chosen.any(axis=(1, 2)).all()
+        assert (decisions.views[decisions.chosen] == HIDDEN).all()
+        np.testing.assert_array_equal(decisions.predicted, BoldSolver().mine_probabilities(decisions.views, mode.mines))
+        assert {mines.tobytes() for mines in decisions.mines} <= boards
+        for view, chosen, mines, is_lost in zip(
+            decisions.views, decisions.chosen, decisions.mines, decisions.is_lost, strict=True
+        ):
+            game = Games.on_boards(mines[None])
+            game.reveal_mask((view != HIDDEN)[None])
+            np.testing.assert_array_equal(game.views[0], view)
+            game.reveal_mask(chosen[None])
+            assert (game.status[0] == LOST) == is_lost
 
 
 @pytest.mark.parametrize("batch", [1, 9, 50, 1000])

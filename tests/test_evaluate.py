@@ -17,6 +17,9 @@ from tiny_training import CONFIGS, ROOT, composed
 
 import evaluate
 from minesweeper import SOLVERS, make_solver, play_games
+from minesweeper.calibration import measure_calibration
+from minesweeper.regret import measure_regrets
+from minesweeper.summary import rate, summarise
 from models import checkpoint
 from models.checkpoint import build_model, save_checkpoint
 
@@ -101,14 +104,14 @@ def test_wilson_interval():
     """8 of 10: centre (0.8 + z2/20) / (1 + z2/10) and the half width, with z = 1.959964."""
     low, high = 0.4901625, 0.9433178
     expected = {"win_rate": 0.8, "win_rate_low": low, "win_rate_high": high}
-    assert evaluate.rate("win_rate", np.array([True] * 8 + [False] * 2)) == pytest.approx(expected, abs=1e-6)
-    assert evaluate.rate("x", np.zeros(5, bool)) == pytest.approx({"x": 0, "x_low": 0, "x_high": 0.4344825}, abs=1e-6)
+    assert rate("win_rate", np.array([True] * 8 + [False] * 2)) == pytest.approx(expected, abs=1e-6)
+    assert rate("x", np.zeros(5, bool)) == pytest.approx({"x": 0, "x_low": 0, "x_high": 0.4344825}, abs=1e-6)
 
 
 def test_a_row_by_hand():
     exact = records([True, False, True, True])
     games = records([True, True, True, True], guess_free=[False, False, True, False])
-    row = evaluate.summarise("a", games, records([True, False]), exact)
+    row = summarise("a", games, records([True, False]), exact)
     assert (row["solver"], row["win_rate"], row["guess_free_win_rate"]) == ("a", 1.0, 0.25)
     assert (row["guesses"], row["moves"]) == (1.5, 7.0)
     assert (row["ms_alone"], row["ms_batched"]) == pytest.approx((2.0, 2.0))
@@ -116,9 +119,9 @@ def test_a_row_by_hand():
     assert row["minus_exact"] == 0.25
     assert row["minus_exact_low"] == pytest.approx(0.25 - 1.959964 / 4, abs=1e-6)
     assert row["minus_exact_high"] == pytest.approx(0.25 + 1.959964 / 4, abs=1e-6)
-    assert "minus_exact" not in evaluate.summarise("exact", exact, None, exact)
-    assert evaluate.summarise("exact", exact, None, exact)["ms_alone"] is None
-    assert "minus_exact" not in evaluate.summarise("a", games, None, None)
+    assert "minus_exact" not in summarise("exact", exact, None, exact)
+    assert summarise("exact", exact, None, exact)["ms_alone"] is None
+    assert "minus_exact" not in summarise("a", games, None, None)
 
 
 def test_one_game_is_json(saved):
@@ -199,7 +202,7 @@ def test_exported_boards_are_the_ones_that_were_played(saved, tmp_path):
 def test_csv_rows_are_added(saved, tmp_path):
     result = evaluated(f"ckpt={saved()}")
     for _ in range(2):
-        evaluate.append_csv(tmp_path / "a.csv", result)
+        evaluate.add_to_csv(tmp_path / "a.csv", "csv", result)
     with (tmp_path / "a.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["solver"] for row in rows] == 2 * [row["solver"] for row in result["rows"]]
@@ -209,6 +212,57 @@ def test_csv_rows_are_added(saved, tmp_path):
         assert (row["command"], row["commit"]) == (result["command"], result["commit"])
         for key in ("win_rate", "win_rate_low", "minus_exact", "moves"):
             assert row[key] == ("" if key not in expected else str(round(expected[key], 6))), key
+
+
+def lines_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_analyses_are_added_to_their_files(saved, tmp_path):
+    """Of the first games alone, as the functions for one solver count them."""
+    files = [f"calibration={tmp_path / 'c.csv'}", f"regrets={tmp_path / 'r.csv'}"]
+    plain = evaluated(f"ckpt={saved()}")
+    result = evaluated(f"ckpt={saved()}", *files, "games_analysed=15")
+    assert rows_of(result) == rows_of(plain)
+    assert list(result) == [*plain, "games_analysed", "calibration", "regrets"]
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    for key, measure in (("calibration", measure_calibration), ("regrets", measure_regrets)):
+        own = measure(make_solver("exact"), evaluate.Mode(**SMALL), 15, 0, "corner").rows()
+        assert [row for row in result[key] if row["solver"] == "exact"] == [{"solver": "exact", **row} for row in own]
+        assert list(dict.fromkeys(row["solver"] for row in result[key])) == [row["solver"] for row in plain["rows"]]
+        path = tmp_path / f"{key[0]}.csv"
+        for _ in range(2):
+            evaluate.add_to_csv(path, key, result)
+        lines = lines_of(path)
+        assert tuple(lines[0]) == evaluate.CSV_COLUMNS[key]
+        assert lines[: len(result[key])] == lines[len(result[key]) :]
+        for line, row in zip(lines, result[key], strict=False):
+            assert [line[name] for name in ("rows", "cols", "mines", "games", "first_cell")] == [
+                "4",
+                "5",
+                "4",
+                "15",
+                "corner",
+            ]
+            assert line["command"] == result["command"]
+            for name, value in row.items():
+                assert line[name] == str(round(value, 6) if isinstance(value, float) else value), name
+    text = evaluate.table(result).split("\n\n")
+    assert [part.splitlines()[0] for part in text[1:]] == ["calibration, 15 games", "regrets, 15 games"]
+    assert text[0] == evaluate.table({key: result[key] for key in plain})
+
+
+def test_one_analysis_alone_and_of_given_boards(tmp_path):
+    """The corner wins the second game at once; in the first it leaves two cells with one mine."""
+    file = tmp_path / "boards.txt"
+    file.write_text("...\n..*\n\n....\n....\n...*\n")
+    result = evaluated("ckpt=[]", "solvers=[exact]", f"boards={file}", f"regrets={tmp_path / 'r.csv'}")
+    assert ("calibration" in result, result["games_analysed"], result["mode"]) == (False, 2, None)
+    evaluate.add_to_csv(tmp_path / "r.csv", "regrets", result)
+    (line,) = lines_of(tmp_path / "r.csv")
+    assert [line[key] for key in ("rows", "boards", "games", "class")] == ["", str(file), "2", "guess_frontier"]
+    assert [float(line[key]) for key in ("decisions", "risk", "regret")] == [1, 0.5, 0]
 
 
 def test_all_solvers(saved):
@@ -235,6 +289,9 @@ def test_all_solvers(saved):
         ("out=/no/such/folder/a.json", "out=/no/such/folder/a.json: its folder does not exist"),
         ("games=0", "games must be an integer from 1 to 1000000000, got 0"),
         ("batch=2.5", "batch must be an integer from 1 to 1000000000, got 2.5"),
+        ("games_analysed=0", "games_analysed must be an integer from 1 to 1000000000, got 0"),
+        ("calibration=/no/such/folder/a.csv", "calibration=/no/such/folder/a.csv: its folder does not exist"),
+        ("regrets=/tmp", "regrets=/tmp is a folder"),
         ("games_alone=-1", "games_alone must be an integer from 0 to 1000000000, got -1"),
         ("threads=all", "threads must be an integer from 1 to 1000000000, got 'all'"),
         ("seed=-1", "seed must be an integer from 0 to 4294967295, got -1"),
@@ -305,4 +362,9 @@ def test_no_file_of_another_kind_is_overwritten(saved, tmp_path):
     table.write_text("a,b,c\n1,2,3")
     with pytest.raises(ValueError, match="is another table; its first line must be rows,cols,mines"):
         evaluated(f"ckpt={path}", f"csv={table}")
+    for key in ("calibration", "regrets"):
+        with pytest.raises(ValueError, match=f"{key}=.* is another table; its first line must be rows,cols,mines"):
+            evaluated(f"ckpt={path}", f"{key}={table}")
     assert table.read_text() == "a,b,c\n1,2,3"
+    with pytest.raises(ValueError, match=r"^regrets=.*new.csv is the file of csv= too; give each its own$"):
+        evaluated(f"ckpt={path}", f"csv={tmp_path / 'new.csv'}", f"regrets={tmp_path / 'new.csv'}")

@@ -23,9 +23,9 @@ class FixedLogits(nn.Module):
         self.logits = nn.Parameter(torch.as_tensor(logits, dtype=torch.float32))
         self.asked = []
 
-    def forward(self, planes):
-        self.asked.append((planes, self.training, torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")))
-        return self.logits.expand(len(planes), *self.logits.shape)
+    def forward(self, views, num_mines):
+        self.asked.append((views, num_mines, self.training, torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")))
+        return self.logits.expand(len(views), *self.logits.shape)
 
 
 def solver_of(probabilities, **settings):
@@ -62,25 +62,23 @@ def test_a_network_proves_nothing():
     assert (probabilities[[2, 3, 5]] > 1 - 1e-11).all()
 
 
-def test_the_model_sees_the_view_alone_in_eval_mode():
+def test_the_model_sees_the_view_and_the_number_of_mines_in_eval_mode():
     model = FixedLogits([[0.0, 0.0]]).train()
     solver = LearnedSolver(model)
     assert not model.training
     solver.mine_probabilities(views_of(".1"), 1)
     solver.mine_probabilities(views_of(".1"), np.array([77]))
-    (planes, training, has_grad, is_rough), (again, *_) = model.asked
-    expected = torch.zeros(1, 10, 1, 2)
-    expected[0, 0, 0, 0] = expected[0, 2, 0, 1] = 1
-    assert torch.equal(planes, expected)
-    assert torch.equal(again, expected)
-    assert planes.dtype == torch.float32
+    (view, mines, training, has_grad, is_rough), (again, other_mines, *_) = model.asked
+    assert view.tolist() == again.tolist() == [[[-2, 1]]]
+    assert (view.dtype, mines.dtype) == (torch.int8, torch.int64)
+    assert (mines.tolist(), other_mines.tolist()) == ([1], [77])
     assert (training, has_grad, is_rough) == (False, False, False)
 
 
 def test_bf16_runs_the_model_under_autocast():
     model = FixedLogits([[0.0]])
     probabilities = LearnedSolver(model, precision="bf16").mine_probabilities(views_of("."), 1)
-    assert model.asked[0][3]
+    assert model.asked[0][4]
     assert probabilities.tolist() == [[[0.5]]]
 
 
@@ -158,3 +156,14 @@ def test_a_judge_does_not_trust_the_threshold():
     assert (records.guesses == 0).all()
     assert (records.guess_free == records.won).all()
     assert not records.judged_guess_free.any()
+
+
+def test_a_model_of_the_frontier_shares_the_mines_left_among_the_interior():
+    solver = solver_of([[0.5, 0.25, 0.9, 0.9]], cells="frontier")
+    views = views_of("1...", ".1..", "....", "111.")
+    nan = math.nan
+    probabilities = solver.mine_probabilities(views, np.array([1, 1, 2, 1]))[:, 0]
+    expected = [[nan, 0.25, 0.375, 0.375], [0.5, nan, 0.9, 1e-12], [0.5] * 4, [nan, nan, nan, 0.9]]
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"^cells must be one of hidden, frontier, got 'all'$"):
+        solver_of([[0.5]], cells="all")

@@ -13,7 +13,9 @@ from minesweeper.textio import text_to_view
 from models import device as device_settings
 from models.checkpoint import build_model
 from models.cnn import CNN
+from models.cnn_global import CNNGlobal, tally
 from models.device import choose_device, choose_precision
+from models.plain_cnn import PlainCNN
 from models.planes import NUM_PLANES, view_planes
 from models.symmetry import num_symmetries, turned, turned_back
 from models.window_mlp import WindowMLP
@@ -43,9 +45,15 @@ def positions(mode, num_games, moves=4):
     return torch.from_numpy(games.views[live]), torch.from_numpy(games.mines[live])
 
 
+def logits_of(model, views, num_mines=10):
+    """The model's answer on boards of so many mines."""
+    return model(views, torch.full((len(views),), num_mines))
+
+
 def hidden_loss(model, views, mines):
     is_hidden = views == HIDDEN
-    return functional.binary_cross_entropy_with_logits(model(view_planes(views))[is_hidden], mines[is_hidden].float())
+    logits = model(views, mines.sum((1, 2)))
+    return functional.binary_cross_entropy_with_logits(logits[is_hidden], mines[is_hidden].float())
 
 
 def fitted(model, views, mines, steps):
@@ -72,10 +80,10 @@ def test_logits_on_every_mode(name, mode):
         assert torch.isfinite(values.grad).all(), parameter
         assert values.grad.abs().max() > 0, parameter
     with torch.no_grad():
-        logits = model(view_planes(views))
-        alone = torch.cat([model(view_planes(view[None])) for view in views])
+        logits = logits_of(model, views)
+        alone = torch.cat([logits_of(model, view[None]) for view in views])
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            rough = model(view_planes(views))
+            rough = logits_of(model, views)
     assert (logits.shape, logits.dtype) == (views.shape, torch.float32)
     assert torch.isfinite(logits).all()
     torch.testing.assert_close(alone, logits, atol=1e-4, rtol=1e-4)
@@ -99,7 +107,7 @@ def test_any_board_size(name, rows, cols):
     model, _ = build(name)
     rng = np.random.default_rng(1)
     views = torch.from_numpy(rng.choice(np.array([HIDDEN, HIDDEN, *range(9)], np.int8), (6, rows, cols)))
-    logits = model(view_planes(views))
+    logits = logits_of(model, views)
     assert (logits.shape, logits.dtype) == ((6, rows, cols), torch.float32)
     assert torch.isfinite(logits).all()
     logits.sum().backward()
@@ -113,7 +121,7 @@ def test_rows_and_columns_are_not_swapped(name):
     views = torch.full((2, 3, 40), HIDDEN, dtype=torch.int8)
     views[1, 0, 35] = 3
     with torch.no_grad():
-        before, after = model(view_planes(views))
+        before, after = logits_of(model, views)
     assert (before - after).abs()[1, 35] > 1e-6
 
 
@@ -127,6 +135,15 @@ def test_rows_and_columns_are_not_swapped(name):
         (CNN, {"kernel": None}, "kernel must be an integer of at least 1, got None"),
         (CNN, {"depth": 6}, "depth must be odd, got 6"),
         (CNN, {"kernel": 4}, "kernel must be odd, got 4"),
+        (CNNGlobal, {"depth": 3}, "depth must be an integer of at least 5, got 3"),
+        (CNNGlobal, {"depth": 6}, "depth must be odd, got 6"),
+        (CNNGlobal, {"width": 0}, "width must be an integer of at least 1, got 0"),
+        (PlainCNN, {"channels": []}, "channels must be a list of integers, one a layer, got []"),
+        (PlainCNN, {"channels": 3}, "channels must be a list of integers, one a layer, got 3"),
+        (PlainCNN, {"channels": [8, 0]}, "channels must be an integer of at least 1, got 0"),
+        (PlainCNN, {"channels": [8]}, "channels and kernels must be of one length, got 1 and 5"),
+        (PlainCNN, {"kernels": [3, 3, 3, 3, 2]}, "kernels must be odd, got 2"),
+        (PlainCNN, {"activation": "tanh"}, "activation must be one of relu, sigmoid, got 'tanh'"),
         (WindowMLP, {"hidden": []}, "hidden must be a list of positive integers, got []"),
         (WindowMLP, {"hidden": 256}, "hidden must be a list of positive integers, got 256"),
         (WindowMLP, {"hidden": "256"}, "hidden must be a list of positive integers, got '256'"),
@@ -174,7 +191,7 @@ def test_the_mlp_sees_the_24_neighbours_and_no_more(row, col):
     views = torch.full((2, 9, 9), HIDDEN, dtype=torch.int8)
     views[:, 3, 4] = views[:, 4, 3] = 1  # so that the cell stays on the frontier
     views[1, row, col] = 5
-    before, after = model(view_planes(views))[:, 4, 4]
+    before, after = logits_of(model, views)[:, 4, 4]
     is_neighbour = max(abs(row - 4), abs(col - 4)) <= 2
     assert (before != after) == is_neighbour
 
@@ -185,11 +202,35 @@ def test_the_mlp_gives_interior_cells_its_one_logit():
     with torch.no_grad():
         model.interior.fill_(0.7)
         view, _ = text_to_view("1....\n.....\n...0.\n")
-        logits = model(view_planes(torch.from_numpy(view)[None]))[0]
+        logits = logits_of(model, torch.from_numpy(view)[None])[0]
     is_interior = torch.tensor([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0]], dtype=torch.bool)
     is_frontier = ~is_interior & torch.from_numpy(view == HIDDEN)
     assert (logits[is_interior] == torch.tensor(0.7)).all()
     assert (logits[is_frontier] != torch.tensor(0.7)).all()
+
+
+def test_the_tally_of_a_drawn_view():
+    """Two cells look like mines and one is open; two interior cells share what the frontier leaves."""
+    view, _ = text_to_view("1...\n2...\n")
+    logits = torch.tensor([[[0.0, 20, -20, -20], [0.0, 20, 0.0, -20]]])  # frontier: column 1
+    planes = view_planes(torch.from_numpy(view)[None])
+    values = tally(planes, logits, torch.tensor([5]))[0]
+    left, cells = values[:8], values[8:16]
+    assert left.argmax() == 3
+    assert cells.argmax() == 1
+    assert values[17] == pytest.approx((5 - 2) / (4 + 0.5), abs=1e-6)
+    assert values[18:20].tolist() == pytest.approx([5 / 8, 4 / 8])
+    assert torch.isfinite(values).all()
+
+
+def test_only_the_global_network_knows_the_number_of_mines():
+    view = torch.full((1, 4, 4), HIDDEN, dtype=torch.int8)
+    for name in MODELS:
+        model, mode = build(name)
+        fitted(model, *positions(mode, 3), 3)
+        with torch.no_grad():
+            few, many = logits_of(model, view, 1), logits_of(model, view, 9)
+        assert torch.equal(few, many) == (name != "cnn_global"), name
 
 
 @pytest.mark.parametrize(
@@ -231,9 +272,10 @@ def test_device_and_precision(monkeypatch):
     with pytest.raises(ValueError, match=r"^device must be one of auto, cpu, cuda, got 'gpu'$"):
         choose_device("gpu")
     cpu = torch.device("cpu")
-    for capable, expected in ((True, "bf16"), (False, "float32")):
-        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda capable=capable: {"amx_bf16": capable})
-        assert choose_precision("auto", cpu) == expected
+    for name in ("amx_bf16", "avx512_bf16"):
+        for capable, expected in ((True, "bf16"), (False, "float32")):
+            monkeypatch.setattr(torch.cpu, "get_capabilities", lambda name=name, capable=capable: {name: capable})
+            assert choose_precision("auto", cpu) == expected
     assert [choose_precision(name, cpu) for name in ("bf16", "float32")] == ["bf16", "float32"]
     with pytest.raises(ValueError, match=r"^precision must be one of auto, bf16, float32, got 'fp16'$"):
         choose_precision("fp16", cpu)

@@ -16,9 +16,9 @@ import train
 from minesweeper import HIDDEN, MINE, mine_posterior
 from minesweeper.seeds import training_seed, validation_seed
 from models.checkpoint import load_checkpoint, load_model
-from models.planes import NUM_PLANES
 
 METRICS = [
+    "calibration/error", "calibration/kl_frontier", "calibration/kl_interior", "calibration/kl_proved",
     "eval/guess_free_win_rate", "eval/moves", "eval/win_rate", "eval/win_rate_by_minutes",
     "speed/games_per_s", "speed/positions_per_s",
     "train/calibration_error", "train/loss", "train/lr", "train/win_rate",
@@ -32,18 +32,16 @@ def run(tmp_path):
 
 
 class ExactModel(nn.Module):
-    """Logits of the exact posterior, computed from the planes alone."""
+    """Logits of the exact posterior."""
 
-    def __init__(self, num_mines):
+    def __init__(self):
         super().__init__()
-        self.num_mines = num_mines
         self.zero = nn.Parameter(torch.zeros(()))
 
-    def forward(self, planes):
-        shown = np.array([HIDDEN, *range(9)], np.int8)
-        views = shown[planes.argmax(1).numpy()]
-        views[~planes.bool().any(1).numpy()] = MINE
-        probabilities = np.nan_to_num(mine_posterior(views, self.num_mines), nan=0.5).clip(1e-9, 1 - 1e-9)
+    def forward(self, views, num_mines):
+        probabilities = np.nan_to_num(
+            mine_posterior(np.ascontiguousarray(views.numpy()), num_mines.numpy()), nan=0.5
+        ).clip(1e-9, 1 - 1e-9)
         return torch.logit(torch.from_numpy(probabilities)).float() + self.zero
 
 
@@ -51,7 +49,14 @@ def test_what_a_run_writes(run):
     run_dir = run()
     events = [file.name for file in run_dir.iterdir() if "tfevents" in file.name]
     assert len(events) == 1
-    assert {file.name for file in run_dir.iterdir()} == {"best.pt", "last.pt", "config.yaml", "train.log", *events}
+    assert {file.name for file in run_dir.iterdir()} == {
+        "best.pt",
+        "last.pt",
+        "config.yaml",
+        "curve.csv",
+        "train.log",
+        *events,
+    }
     points = scalars(run_dir)
     assert sorted(points) == METRICS
     for tag, values in points.items():
@@ -88,7 +93,7 @@ def test_weights_depend_on_the_seed_alone(run):
 @pytest.mark.parametrize("target", ["board", "posterior"])
 def test_labels_and_losses(run, monkeypatch, size, symmetries, loss, target):
     """A model that answers with the exact posterior meets its labels, however the boards are turned."""
-    monkeypatch.setattr(train, "build_model", lambda _: ExactModel(3))
+    monkeypatch.setattr(train, "build_model", lambda _: ExactModel())
     points = scalars(
         run(*size, f"symmetries={symmetries}", f"loss={loss}", f"target={target}", "lr=0", "games=120", "mode.mines=3")
     )
@@ -110,8 +115,8 @@ def test_a_model_without_a_clue(run, monkeypatch):
             super().__init__()
             self.weight = nn.Parameter(torch.zeros(()))
 
-        def forward(self, planes):
-            return torch.where(planes[:, 0] > 0, self.weight, 100.0)
+        def forward(self, views, num_mines):  # noqa: ARG002
+            return torch.where(views == HIDDEN, self.weight, 100.0)
 
     monkeypatch.setattr(train, "build_model", lambda _: Clueless())
     for loss, expected in (("bce", math.log(2)), ("mse", 0.25)):
@@ -125,35 +130,117 @@ def test_the_loss_covers_the_hidden_cells_of_the_games_that_go_on(run, monkeypat
     asked, lost = [], []
 
     class Spy(ExactModel):
-        def forward(self, planes):
-            asked.append(planes.clone())
-            return super().forward(planes)
+        def forward(self, views, num_mines):
+            asked.append(views.clone())
+            return super().forward(views, num_mines)
 
     def spied(logits, labels):
         lost.append((logits.numel(), labels.numel(), int(labels.sum())))
         return functional.binary_cross_entropy_with_logits(logits, labels)
 
-    monkeypatch.setattr(train, "build_model", lambda _: Spy(4))
+    monkeypatch.setattr(train, "build_model", lambda _: Spy())
     monkeypatch.setitem(train.LOSSES, "bce", spied)
     run("mode.first_click=any", "first_cell=centre", "num_live_games=32", "lr=0")
-    asked = [planes for planes in asked if len(planes) == 32]  # those of 10 games are of the evaluation
+    asked = [views for views in asked if len(views) == 32]  # those of 10 games are of the evaluation
     has_ended = 0
-    for planes, counts in zip(asked, lost, strict=True):
-        goes_on = planes.sum(1).bool().all((1, 2))  # a game that is over shows its mines, which no plane shows
-        hidden = int(planes[goes_on, 0].sum())
+    for views, counts in zip(asked, lost, strict=True):
+        goes_on = (views != MINE).all(2).all(1)  # a game that is over shows its mines
+        hidden = int((views[goes_on] == HIDDEN).sum())
         assert counts == (hidden, hidden, 4 * int(goes_on.sum()))
         has_ended += int((~goes_on).sum())
     assert has_ended > 0
 
 
 @pytest.mark.parametrize(
-    "setting", ["target=posterior", "loss=mse", "symmetries=false", "first_cell=corner", "lr=0.01"]
-)
+    "setting",
+    [
+        "target=posterior", "loss=mse", "loss_cells=frontier", "symmetries=false", "first_cell=corner", "lr=0.01",
+        "optimizer=adam", "optimizer=sgd", "schedule=constant", "mix=[[5,4,3],[4,4,2]]",
+    ],
+)  # fmt: skip
 def test_a_setting_changes_what_is_learned(run, setting):
     default, changed = run("mode.cols=4", folder="default"), run("mode.cols=4", setting, folder="changed")
     weights = [load_checkpoint(folder / "last.pt")["averaged"]["stem.weight"] for folder in (default, changed)]
     assert torch.isfinite(weights[1]).all()
     assert not torch.equal(*weights)
+
+
+def test_a_loss_on_the_frontier_alone(run, monkeypatch):
+    """It covers the hidden cells beside a number; the interior is then played by what the frontier leaves."""
+    asked, lost = [], []
+
+    class Spy(ExactModel):
+        def forward(self, views, num_mines):
+            asked.append(views.clone())
+            return super().forward(views, num_mines)
+
+    def spied(logits, labels):
+        lost.append(labels.numel())
+        return functional.binary_cross_entropy_with_logits(logits, labels)
+
+    monkeypatch.setattr(train, "build_model", lambda _: Spy())
+    monkeypatch.setitem(train.LOSSES, "bce", spied)
+    run("loss_cells=frontier", "lr=0", "symmetries=false", "mode.rows=6", "num_live_games=32")
+    asked = [views for views in asked if len(views) == 32]
+    for views, count in zip(asked, lost, strict=True):
+        shown = functional.pad((views >= 0).float(), (1, 1, 1, 1))
+        beside = sum(shown[:, r : r + 6, c : c + 5] for r in range(3) for c in range(3)) > 0
+        goes_on = (views != MINE).all(2).all(1)
+        assert count == int(((views == HIDDEN) & beside & goes_on[:, None, None]).sum())
+    assert sum(lost) < sum(int((views == HIDDEN).sum()) for views in asked)
+
+
+def test_one_cell_a_step_or_many(run, monkeypatch):
+    """With multi_reveal all cells at or below the threshold are opened at once, without it one a step."""
+    steps = {}
+    for value in (True, False):
+        monkeypatch.setattr(train, "build_model", lambda _: ExactModel())
+        last = load_checkpoint(run(f"multi_reveal={value}", "lr=0", folder=str(value)) / "last.pt")
+        steps[value] = last["progress"]["step"]
+        moves = last["live_games"][0]["moves"]
+        assert (moves.max() > 1).item()
+    assert steps[False] > 1.5 * steps[True]
+
+
+def test_a_mix_of_boards_takes_turns(run, monkeypatch):
+    asked = []
+
+    class Spy(ExactModel):
+        def forward(self, views, num_mines):
+            asked.append((*views.shape[1:], int(num_mines[0])))
+            return super().forward(views, num_mines)
+
+    monkeypatch.setattr(train, "build_model", lambda _: Spy())
+    last = load_checkpoint(run("mix=[[5,4,3],[4,4,2],[3,6,1]]", "lr=0") / "last.pt")
+    step = last["progress"]["step"]
+    assert step > 6
+    for i, board in enumerate(asked[:step]):
+        assert board in ([(5, 4, 3), (4, 5, 3)], [(4, 4, 2)], [(3, 6, 1), (6, 3, 1)])[i % 3]
+    assert [tuple(state["views"].shape) for state in last["live_games"]] == [(10, 5, 4), (12, 4, 4), (11, 3, 6)]
+
+
+def test_weights_go_on_from_another_mode(run, tmp_path):
+    first = run("games=200", "lr=0.01", folder="first")
+    weights = load_checkpoint(first / "best.pt")["averaged"]
+    moved = load_checkpoint(run("mode.rows=6", f"init_from={first}/best.pt", "lr=0", folder="moved") / "last.pt")
+    for key, values in weights.items():
+        assert torch.equal(moved["averaged"][key], values), key
+    with pytest.raises(ValueError, match="the weights do not fit the model"):
+        run("model.width=5", f"init_from={first}/best.pt", folder="other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_curve_of_a_run_is_its_evaluations(run):
+    run_dir = run("eval_minutes=0", "games=60")
+    lines = [line.split(",") for line in (run_dir / "curve.csv").read_text().splitlines()]
+    assert lines[0] == ["minutes", "games", "positions", "win_rate", "guess_free_win_rate", "moves", "eval_games"]
+    points = scalars(run_dir)
+    assert [(int(line[1]), float(line[3])) for line in lines[1:]] == [
+        (games, pytest.approx(value, abs=1e-6)) for games, value in points["eval/win_rate"]
+    ]
+    progress = load_checkpoint(run_dir / "last.pt")["progress"]
+    assert [int(line[2]) for line in lines[1:]] == [8 * step for step in range(1, progress["step"] + 1)]
+    assert lines[-1][6] == "10"
 
 
 def test_training_lowers_the_loss(run):
@@ -173,7 +260,7 @@ def test_the_average_of_the_weights(run):
 def test_the_best_weights_are_kept(run, monkeypatch):
     wins = [2, 1, 3, 3, 2]  # of 4 held-out games, one evaluation after the other; then none
 
-    def played(*_):
+    def played(*_, **__):
         records = np.recarray(4, dtype=[("won", "?"), ("guess_free", "?"), ("moves", "i4")])
         records[:] = False
         records["won"][: wins.pop(0) if wins else 0] = True
@@ -194,9 +281,9 @@ def test_self_play_and_held_out_boards_are_different(run, monkeypatch):
     def spied(name, where):
         real = getattr(train, name)
 
-        def spy(*args):
+        def spy(*args, **more):
             used[name] = args[where]
-            return real(*args)
+            return real(*args, **more)
 
         monkeypatch.setattr(train, name, spy)
 
@@ -236,28 +323,29 @@ def test_no_minutes_evaluate_and_save_at_once(run):
 
 def test_a_loss_that_is_not_finite_stops_the_run(run, monkeypatch):
     class Diverged(ExactModel):
-        def forward(self, planes):
-            return planes[:, 0] * math.nan + self.zero
+        def forward(self, views, num_mines):  # noqa: ARG002
+            return views * math.nan + self.zero
 
-    monkeypatch.setattr(train, "build_model", lambda _: Diverged(4))
+    monkeypatch.setattr(train, "build_model", lambda _: Diverged())
     with pytest.raises(ValueError, match=r"^the loss is nan at step 0; try a lower lr than 0\.002$"):
         run()
 
 
-def test_the_planes_of_the_model_are_the_views(run, monkeypatch):
+def test_the_model_sees_the_views_and_the_number_of_mines(run, monkeypatch):
     """In the first step a model sees what the first reveal opened, turned by no symmetry."""
     asked = []
 
     class Spy(ExactModel):
-        def forward(self, planes):
-            asked.append(planes.clone())
-            return super().forward(planes)
+        def forward(self, views, num_mines):
+            asked.append((views.clone(), num_mines))
+            return super().forward(views, num_mines)
 
-    monkeypatch.setattr(train, "build_model", lambda _: Spy(4))
+    monkeypatch.setattr(train, "build_model", lambda _: Spy())
     run("games=1", "first_cell=[2,3]", "eval_games=1")
-    assert asked[0].shape == (8, NUM_PLANES, 5, 5)
-    assert not asked[0][:, 0, 2, 3].any()
-    assert (asked[0].sum(1) == 1).all()
+    views, num_mines = asked[0]
+    assert (views.shape, views.dtype) == ((8, 5, 5), torch.int8)
+    assert (views[:, 2, 3] >= 0).all()
+    assert num_mines.tolist() == [4] * 8
 
 
 def test_help_shows_every_setting():

@@ -1,0 +1,35 @@
+"""The records of a solver's games in a few numbers, with the intervals that they deserve."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, norm
+
+CONFIDENCE = 0.95
+
+
+def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: np.recarray | None) -> dict[str, Any]:
+    """One row of results. Rates are shares of all games, times are milliseconds of the solver's choices a game."""
+    row: dict[str, Any] = {"solver": label}
+    row |= rate("win_rate", games.won)
+    row |= rate("guess_free_win_rate", games.guess_free)
+    if "judged_guess_free" in (games.dtype.names or ()):
+        row |= rate("judged_guess_free_win_rate", games.judged_guess_free)
+    row["guesses"] = float(games.guesses.mean())
+    row["moves"] = float(games.moves.mean())
+    row["ms_alone"] = float(1000 * alone.seconds.mean()) if alone is not None else None
+    row["ms_batched"] = float(1000 * games.seconds.mean())
+    if exact is not None and exact is not games and len(games) > 1:
+        difference = games.won.astype(float) - exact.won
+        margin = norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5
+        row["minus_exact"] = float(difference.mean())
+        row["minus_exact_low"] = float(difference.mean() - margin)
+        row["minus_exact_high"] = float(difference.mean() + margin)
+    return row
+
+
+def rate(name: str, happened: NDArray[np.bool_]) -> dict[str, float]:
+    """A share with its 95% Wilson interval."""
+    interval = binomtest(int(happened.sum()), happened.size).proportion_ci(CONFIDENCE, method="wilson")
+    return {name: float(happened.mean()), f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -1,0 +1,1 @@
+"""Figures, tables and results/REPORT.md, made from the files in results/; never imports torch."""
