@@ -7,6 +7,7 @@ Settings: configs/train.yaml, or `python train.py --help`.
 import csv
 import logging
 import math
+import re
 import sys
 import time
 from functools import partial
@@ -17,6 +18,8 @@ import hydra
 import numpy as np
 import torch
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 from torch.nn import functional
@@ -323,12 +326,25 @@ def write_curve(path: Path, rows: list[list[float]]) -> None:
         csv.writer(file).writerows([CURVE, *rows])
 
 
+def name_of(runtime: Any) -> str:
+    """Mode, model and, in a sweep, the values of what is swept: what the run folder is called."""
+    words = [runtime.runtime.choices.mode, runtime.runtime.choices.model]
+    if runtime.mode == RunMode.MULTIRUN:
+        given = OverridesParser.create().parse_overrides([word for word in sys.argv[1:] if "=" in word])
+        swept = {override.key_or_group for override in given if override.is_sweep_override()} - {
+            "seed",
+            "mode",
+            "model",
+        }
+        words += [word for word in runtime.overrides.task if word.split("=")[0] in swept]
+    return re.sub(r"[^\w.-]+", "-", "_".join(words))
+
+
 @hydra.main(version_base="1.3", config_path="configs", config_name="train")
 def main(cfg: DictConfig) -> None:
     runtime = HydraConfig.get()
-    choices = runtime.runtime.choices
     try:
-        train(cfg, f"{choices.mode}_{choices.model}", list(runtime.overrides.task))
+        train(cfg, name_of(runtime), list(runtime.overrides.task))
     except ValueError as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:

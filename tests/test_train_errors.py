@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 
@@ -104,6 +105,22 @@ def test_a_first_cell_without_room_is_refused(tmp_path):
     train_tiny(tmp_path / "corner", *settings, "first_cell=corner")
     with pytest.raises(ValueError, match=r"mines must be at most 0 for a first reveal at \(1, 1\)"):
         train_tiny(tmp_path / "centre", *settings, "first_cell=centre")
+
+
+def test_a_sweep_has_a_folder_a_run(tmp_path):
+    """Folders under checkpoints/runs are named after what is swept."""
+    swept = ("model.width=2,3", "model._target_=models.cnn.CNN", "seed=1,2", "games=1")
+    command = [str(ROOT / "train.py"), "-m", *TINY, *TINY_CNN, *swept]
+    pattern = "*_beginner_cnn_model.width-*"
+    runs = ROOT / "checkpoints" / "runs"
+    before = set(runs.glob(pattern))
+    try:
+        subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
+        made = sorted(path.name.split("_", 2)[2] for path in set(runs.glob(pattern)) - before)
+    finally:
+        for path in set(runs.glob(pattern)) - before:
+            shutil.rmtree(path)
+    assert made == [f"beginner_cnn_model.width-{width}_seed{seed}" for width in (2, 3) for seed in (1, 2)]
 
 
 def test_the_program_trains_and_then_refuses_the_folder(tmp_path, monkeypatch):
