@@ -100,6 +100,20 @@ class Bin:
 
 
 @dataclass(frozen=True)
+class Regret:
+    """What the decisions of one kind of a model gave away, summed over its games."""
+
+    mode: str
+    label: str
+    start: str
+    games: int
+    what: str
+    mines_left: str
+    component: str
+    regret: float
+
+
+@dataclass(frozen=True)
 class Reported:
     """A number of the thesis; `text` is how it was stated ("about 18"), low and high its range."""
 
@@ -129,6 +143,7 @@ class Data:
     curves: list[Curve]
     ablations: list[Ablation]
     calibration: list[Bin]
+    regrets: list[Regret]
     thesis: list[Reported]
 
     def at(self, first_click: str, first_cell: str, mode: str | None = None) -> list[Result]:

@@ -107,6 +107,13 @@ First click safe; in the corner for our players and the thesis' CNN. "Best here"
 among MLPs, other networks, or (beside the thesis' constraint solver) all solvers that don't learn.
 """
 
+REGRETS = """Points of the win rate a game: the risk of each decision beyond that of the exact solver's choice there,
+summed over a game ([regrets.csv](regrets.csv); `minesweeper/regret.py` says how). First by what the exact solver knew:
+a safe cell by single numbers, by local reasoning, only by the total of mines, or no safe cell with the best guess beside
+a number or not; then by the mines left; then by the hidden cells of the frontier component that was played in (0: away
+from it).
+"""
+
 
 def write_report(data: Data) -> list[str]:
     """Draws figures/ and writes REPORT.md in the results folder; returns a message for each figure left out."""
@@ -127,6 +134,8 @@ def write_report(data: Data) -> list[str]:
             f"{section.text} ([SVG](figures/{section.name}.svg))",
         ]
         parts += ["", table] if table else []
+    if data.regrets:
+        parts += ["\n## Where the networks give games away\n", REGRETS, tables.regrets_table(data)]
     parts += ["\n## Commands behind c to f\n", tables.commands_list(data)]
     (data.folder / "REPORT.md").write_text("\n".join(parts) + "\n")
     return missing

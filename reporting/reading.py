@@ -1,11 +1,11 @@
-"""Reads what results/ holds: results.csv, curves/*.csv, ablations.csv, calibration.csv and thesis.csv."""
+"""Reads what results/ holds: results.csv, curves/*.csv, ablations.csv, calibration.csv, regrets.csv and thesis.csv."""
 
 import csv
 import re
 from pathlib import Path
 
 from minesweeper.mode import MODES
-from reporting.data import BOARDS, Ablation, Bin, Curve, Data, Reported, Result, is_checkpoint, player_name
+from reporting.data import BOARDS, Ablation, Bin, Curve, Data, Regret, Reported, Result, is_checkpoint, player_name
 
 ALL = "all"  # in calibration.csv, kinds or bins together
 
@@ -24,6 +24,7 @@ def read_data(folder: Path) -> Data:
             for row in read_rows(folder / "ablations.csv")
         ],
         calibration=read_calibration(folder / "calibration.csv"),
+        regrets=read_regrets(folder / "regrets.csv"),
         thesis=[
             Reported(
                 row["quantity"], row["player"], row["kind"], row["mode"], row["first_click"],
@@ -97,8 +98,11 @@ def read_curves(folder: Path) -> list[Curve]:
 
 def training_command(run: str, root: Path) -> str:
     """The command that repeats a run: its experiment, or that of the checkpoint's card; empty if there is neither."""
-    if (root / "configs" / "experiment" / f"{run}.yaml").exists():
-        return f"python train.py experiment={run}"
+    words = run.split("_")
+    plain = "_".join(word for word in words if word not in MODES)
+    for name, mode in ((run, ""), (plain, "".join(f" mode={word}" for word in words if word in MODES))):
+        if (root / "configs" / "experiment" / f"{name}.yaml").exists():
+            return f"python train.py experiment={name}{mode}"
     cards = root / "checkpoints" / "README.md"
     card = (
         re.search(rf"^## {re.escape(run)}\.pt$(.*?)(?=^## |\Z)", cards.read_text(), re.MULTILINE | re.DOTALL)
@@ -110,31 +114,48 @@ def training_command(run: str, root: Path) -> str:
 
 
 def read_calibration(path: Path) -> list[Bin]:
-    """The single bins of single kinds of models on random boards of the standard modes, of the last run of each.
+    """The single bins of single kinds; its sums over bins or kinds are made anew here."""
+    return [
+        Bin(
+            row["mode"], row["solver"], row["start"], int(row["games"]), row["kind"], int(row["bin"]),
+            int(row["cells"]), float(row["predicted"]), float(row["posterior"]), float(row["kl"]),
+        )
+        for row in last_runs(path, ("kind", "bin"))
+        if ALL not in (row["kind"], row["bin"])
+    ]  # fmt: skip
 
-    The file is written by `evaluate.py` (`minesweeper/calibration.py` has its columns); its sums over bins or kinds are
-    made anew here.
+
+def read_regrets(path: Path) -> list[Regret]:
+    """What the decisions of models gave away."""
+    return [
+        Regret(
+            row["mode"], row["solver"], row["start"], int(row["games"]), row["class"], row["mines_left"],
+            row["component"], float(row["regret"]),
+        )
+        for row in last_runs(path, ("class", "mines_left", "component"))
+    ]  # fmt: skip
+
+
+def last_runs(path: Path, place: tuple[str, ...]) -> list[dict[str, str]]:
+    """The lines of an analysis that `evaluate.py` wrote, of the last run of each model, with its `mode` and `start`.
+
+    Only models on random boards of the standard modes count.
+
+    Args:
+        place: the columns that tell the lines of one run apart.
     """
-    runs: dict[tuple[str, ...], dict[tuple[str, str], dict[str, str]]] = {}
+    runs: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, str]]] = {}
     for row in read_rows(path):
         mode = mode_of(row)
         if mode is None or row["boards"] or row["openings"] != "True" or not is_checkpoint(row["solver"]):
             continue
         start = f"{row['first_click']}, {row['first_cell']}"
         run = runs.setdefault((row["solver"], mode, start), {})
-        place = (row["kind"], row["bin"])
-        if place in run:  # another run begins
+        key = tuple(row[column] for column in place)
+        if key in run:  # another run begins
             run.clear()
-        run[place] = row | {"mode": mode, "start": start}
-    return [
-        Bin(
-            row["mode"], row["solver"], row["start"], int(row["games"]), row["kind"], int(row["bin"]),
-            int(row["cells"]), float(row["predicted"]), float(row["posterior"]), float(row["kl"]),
-        )
-        for run in runs.values()
-        for place, row in run.items()
-        if ALL not in place
-    ]  # fmt: skip
+        run[key] = row | {"mode": mode, "start": start}
+    return [row for run in runs.values() for row in run.values()]
 
 
 def mode_of(row: dict[str, str]) -> str | None:

@@ -6,11 +6,13 @@ from functools import partial
 from statistics import mean
 
 from minesweeper.mode import MODES
+from minesweeper.regret import CLASSES, COMPONENTS, MINES_LEFT
 from reporting.curves import released
-from reporting.data import BOARDS, STARTS, Curve, Data, Reported, Result, wilson
+from reporting.data import BOARDS, STARTS, Curve, Data, Regret, Reported, Result, player_name, wilson
 from reporting.levers import grouped
 from reporting.reliability import KINDS, by_panel, divergence
 
+REGRETS_BY = (("what", CLASSES), ("mines_left", MINES_LEFT), ("component", COMPONENTS))
 NEAR = 0.01  # a run is near its best win rate from the first evaluation that is this close to it
 
 
@@ -201,6 +203,27 @@ def reliability_table(data: Data) -> str:
                     [mode, f"`{player}`", start, f"{own[0].games:,}", kind, f"{cells:,}", f"{divergence(own):.5f}"]
                 )
     return markdown(["mode", "model", "first click, cell", "games", "kind of cell", "cells", "mean KL, nats"], lines)
+
+
+def regrets_table(data: Data) -> str:
+    """What is given away a game, in points of the win rate: in all, then by what was known, mines left, component."""
+    groups: dict[tuple[str, str, str, int], list[Regret]] = {}
+    for row in data.regrets:
+        groups.setdefault((row.mode, player_name(row.label, row.mode), row.start, row.games), []).append(row)
+
+    def points(rows: list[Regret], games: int, column: str, value: str) -> str:
+        return f"{100 * sum(row.regret for row in rows if getattr(row, column) == value) / games:.2f}"
+
+    lines = [
+        [mode, f"`{player}`", start, f"{games:,}", f"{100 * sum(row.regret for row in rows) / games:.2f}"]
+        + [points(rows, games, column, value) for column, values in REGRETS_BY for value in values]
+        for (mode, player, start, games), rows in sorted(groups.items(), key=lambda item: list(MODES).index(item[0][0]))
+    ]
+    head = ["mode", "model", "first click, cell", "games", "in all"]
+    names = {"what": "", "mines_left": " mines left", "component": " cells"}
+    return markdown(
+        head + [value.replace("_", " ") + names[column] for column, values in REGRETS_BY for value in values], lines
+    )
 
 
 def ablations_table(data: Data) -> str:

@@ -256,3 +256,15 @@ def test_missing_data_is_named(folder):
     assert "figures/ablations" not in report
     (folder / "results.csv").unlink()
     assert len(write_report(read_data(folder))) == len(SECTIONS)
+
+
+def test_what_networks_give_away(data):
+    table = tables.regrets_table(data).splitlines()
+    assert table[0] == (
+        "| mode | model | first click, cell | games | in all | single point | local | total | guess frontier | "
+        "guess interior | 0-2 mines left | 3-5 mines left | 6-10 mines left | 11+ mines left | 0 cells | 1-8 cells | "
+        "9-16 cells | 17-32 cells | 33+ cells |"
+    )
+    values = ["0.75", "0.00", "0.25", "0.00", "0.00", "0.50", "0.25", "0.00", "0.00", "0.50", "0.50", "0.25"]
+    cells = ["beginner", "`cnn`", "safe, corner", "400", *values, "0.00", "0.00", "0.00"]
+    assert table[2:] == ["| " + " | ".join(cells) + " |"]

@@ -14,6 +14,11 @@ CALIBRATION = (
     "rows,cols,mines,first_click,openings,solver,"
     "kind,bin,cells,predicted,posterior,mine_rate,kl,mae,boards,first_cell,games\n"
 )
+REGRETS = (
+    "rows,cols,mines,first_click,openings,solver,"
+    "class,mines_left,component,decisions,risk,regret,losses,regret_losses,boards,first_cell,games\n"
+)
+MODEL = "9,9,10,safe,True,checkpoints/beginner_cnn.pt"
 PLAYERS = (  # label without mode, win rate, guess-free and judged win rate, moves, ms alone and batched
     ("checkpoints/{}_cnn.pt", 0.8, 0.5, 0.6, 19.5, 4.0, 0.25),
     ("checkpoints/{}_mlp.pt", 0.4, 0.2, 0.3, 15.25, 2.0, 0.5),
@@ -59,6 +64,15 @@ def write_all(folder):
         + "beginner,depth,3,1,3.01,800,0.5,1000,c,x\n"
     )
     start, end = "9,9,10,safe,True,checkpoints/beginner_cnn.pt,", ",corner,500\n"
+    (folder / "regrets.csv").write_text(
+        REGRETS
+        + "".join(f"{line},,corner,400\n" for line in (
+            f"{MODEL},local,0-2,1-8,9,3.0,9.0,1,1",  # of an earlier run
+            f"{MODEL},local,0-2,1-8,9,3.0,1.0,1,1",
+            f"{MODEL},guess_interior,11+,0,9,3.0,2.0,1,1",
+            "9,9,10,safe,True,exact,local,0-2,1-8,9,3.0,4.0,1,1",
+        ))
+    )  # fmt: skip
     (folder / "calibration.csv").write_text(
         CALIBRATION
         + f"{start}frontier,all,9,0.9,0.9,0.9,0.9,0.9,{end}{start}frontier,3,9,0.9,0.9,0.9,0.9,0.9,{end}"  # an old run
