@@ -109,9 +109,9 @@ among MLPs, other networks, or (beside the thesis' constraint solver) all solver
 
 REGRETS = """Points of the win rate a game: the risk of each decision beyond that of the exact solver's choice there,
 summed over a game ([regrets.csv](regrets.csv); `minesweeper/regret.py` says how). First by what the exact solver knew:
-a safe cell by single numbers, by local reasoning, only by the total of mines, or no safe cell with the best guess beside
-a number or not; then by the mines left; then by the hidden cells of the frontier component that was played in (0: away
-from it).
+a safe cell by single numbers, by local reasoning, only by the total of mines, or no safe cell with the best guess
+beside a number or not; then by the mines left; then by the hidden cells of the frontier component that was played in
+(0: away from it).
 """
 
 
