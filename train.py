@@ -42,6 +42,7 @@ from models.run_folder import StopSignal, open_run
 from models.settings import check_choice, check_number, check_path, make_mode, make_modes, merge_resumed
 from models.symmetry import num_symmetries, turned, turned_back
 from models.window import NoWriter, Window
+from reporting.reliability import diagram
 
 log = logging.getLogger("train")
 LOSSES = {
@@ -174,6 +175,7 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
         calibration.sums = sum(ranks.gathered(calibration.sums))
         for metric, value in calibration.metrics().items():
             writer.add_scalar(f"calibration/{metric}", value, progress["games"])
+        writer.add_figure("calibration/reliability", diagram(calibration), progress["games"])
         message = "%.1f min, %d games: wins %.1f%% of %d held-out games"
         log.info(message, minutes, progress["games"], 100 * win_rate, cfg.eval_games)
         values = (minutes, progress["games"], progress["positions"], win_rate, guess_free, moves, cfg.eval_games)

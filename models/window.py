@@ -59,3 +59,5 @@ class NoWriter:
 
     def add_scalar(self, *_: object) -> None:
         pass
+
+    add_figure = add_scalar

@@ -2,12 +2,14 @@
 
 from math import nan
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from minesweeper.calibration import ALL, Calibration
 from minesweeper.mode import MODES
 from reporting.data import BOARDS, Bin, Data, MissingDataError, player_name
-from reporting.style import COLOURS, Style, new_figure
+from reporting.style import COLOURS, RC, Style, new_figure
 
 LEAST_CELLS = 30  # of a bin that is drawn
 KINDS: dict[str, Style] = {
@@ -38,6 +40,22 @@ def reliability(data: Data) -> Figure:
     return figure
 
 
+def diagram(calibration: Calibration) -> Figure:
+    """One panel, of a calibration just measured."""
+    bins = [
+        Bin("", "", "", 0, row["kind"], row["bin"], row["cells"], row["predicted"], row["posterior"], row["kl"])
+        for row in calibration.rows()
+        if ALL not in (row["kind"], row["bin"])
+    ]
+    with rc_context(RC):
+        figure = new_figure(4.0)
+        axes = figure.subplots()
+        draw(axes, bins)
+        axes.set_xlabel("predicted P(mine)")
+        axes.set_ylabel("mean exact posterior")
+    return figure
+
+
 def by_panel(data: Data) -> dict[tuple[str, str, str], list[Bin]]:
     """The bins of each (mode, player, first click and cell), modes in their order.
 
@@ -65,7 +83,8 @@ def draw(axes: Axes, bins: list[Bin]) -> None:
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
     axes.set_aspect("equal")
-    axes.legend(loc="lower right", fontsize=6.5)
+    if bins:
+        axes.legend(loc="lower right", fontsize=6.5)
 
 
 def divergence(bins: list[Bin]) -> float:

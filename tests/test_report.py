@@ -7,6 +7,8 @@ import pytest
 from matplotlib.colors import to_hex
 from tiny_results import CURVE, PLAYERS, RESULTS, result, write_all, write_results
 
+from minesweeper import HIDDEN
+from minesweeper.calibration import Calibration
 from reporting import curves, levers, players, reliability, tables
 from reporting.data import BOARDS, MissingDataError, wilson
 from reporting.page import SECTIONS, write_report
@@ -268,3 +270,13 @@ def test_what_networks_give_away(data):
     values = ["0.75", "0.00", "0.25", "0.00", "0.00", "0.50", "0.25", "0.00", "0.00", "0.50", "0.50", "0.25"]
     cells = ["beginner", "`cnn`", "safe, corner", "400", *values, "0.00", "0.00", "0.00"]
     assert table[2:] == ["| " + " | ".join(cells) + " |"]
+
+
+def test_the_diagram_of_a_calibration_just_measured():
+    calibration = Calibration()
+    views = np.full((1, 10, 10), HIDDEN, np.int8)
+    posterior = np.full(views.shape, 0.25)
+    calibration.add(views, np.full(views.shape, 0.525), posterior, posterior > 1)
+    (axes,) = reliability.diagram(calibration).axes
+    x, y = lines(axes)[f"interior, KL {calibration.means('interior')['kl']:.4f}"]
+    assert (x[10], y[10]) == pytest.approx((0.525, 0.25))

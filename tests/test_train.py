@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_training import CONFIGS, ROOT, scalars, train_tiny
 from torch import nn
 from torch.nn import functional
@@ -228,6 +229,13 @@ def test_weights_go_on_from_another_mode(run, tmp_path):
     with pytest.raises(ValueError, match="the weights do not fit the model"):
         run("model.width=5", f"init_from={first}/best.pt", folder="other")
     assert not (tmp_path / "other").exists()
+
+
+def test_tensorboard_shows_a_reliability_diagram(run):
+    events = EventAccumulator(str(run("eval_games=30"))).Reload()
+    assert events.Tags()["images"] == ["calibration/reliability"]
+    image = events.Images("calibration/reliability")[-1]
+    assert (image.width, image.height) == (720, 400)
 
 
 def test_the_curve_of_a_run_is_its_evaluations(run):
