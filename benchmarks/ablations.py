@@ -34,6 +34,11 @@ def levers(width: int, depth: int) -> dict[str, dict[str, str]]:
         "shortcuts": {"plain": PLAIN.format(**layers)},
         "kernel": {"5x5": f"model.kernel=5 model.depth={depth // 4 * 2 + 1}"},
         "opening in self-play": {"one cell a step": "multi_reveal=false"},
+        "shape": {
+            "64 channels, depth 5": "model.width=64 model.depth=5",
+            "64 channels, depth 9": "model.width=64 model.depth=9",
+            "48 channels, depth 17": "model.width=48 model.depth=17",
+        },
     }
 
 
@@ -44,7 +49,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--levers", nargs="+", help="some of them only")
     parser.add_argument("--width", type=int, default=32)
-    parser.add_argument("--depth", type=int, default=13)
+    parser.add_argument("--depth", type=int, default=17)
     parser.add_argument("--eval-games", type=int, default=5000)
     parser.add_argument("--common", default="", help="settings that all runs share, such as num_live_games=20")
     parser.add_argument(
