@@ -21,71 +21,34 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from torch import Tensor
-from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
 from minesweeper import HIDDEN, PLAYING, WON, Games, mine_posterior, play_games
-from minesweeper.arena import check_first_cell, choice_keys, first_cells
+from minesweeper.arena import choice_keys, first_cells
 from minesweeper.calibration import Calibration
 from minesweeper.components import frontier_mask
-from minesweeper.seeds import checked_seed, training_seed, validation_seed
+from minesweeper.seeds import training_seed, validation_seed
 from minesweeper.solvers.base import choose_lowest
 from models.checkpoint import build_model, load_checkpoint, load_weights, save_checkpoint
 from models.device import autocast, choose_device, choose_precision, choose_threads
-from models.learned_solver import LOSS_CELLS, LearnedSolver, with_even_interior
+from models.learned_solver import LearnedSolver, with_even_interior
 from models.ranks import Ranks
 from models.run_folder import StopSignal, open_run
-from models.settings import check_choice, check_number, check_path, make_mode, make_modes, merge_resumed
+from models.schedule import lr_factor, moving_average, share_done
+from models.settings import make_mode, make_modes, merge_resumed
 from models.symmetry import num_symmetries, turned, turned_back
+from models.train_settings import LOSSES, OPTIMIZERS, check
 from models.window import NoWriter, Window
 from reporting.reliability import diagram
 
 log = logging.getLogger("train")
-LOSSES = {
-    "bce": functional.binary_cross_entropy_with_logits,
-    "mse": lambda logits, labels: functional.mse_loss(torch.sigmoid(logits), labels),
-}
-OPTIMIZERS = {
-    "adamw": lambda weights, cfg: torch.optim.AdamW(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
-    "adam": lambda weights, cfg: torch.optim.Adam(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
-    "sgd": lambda weights, cfg: torch.optim.SGD(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
-}
+STEP_CELLS = 128 * 81  # of a step, unless num_live_games is given
 GAMES_OF_A_POOL = 2**40  # so that two boards of a mix that are the same have games of their own
 NEW_ON_RESUME = ("games", "minutes", "device", "threads", "run_dir")
 CURVE = ("minutes", "games", "positions", "win_rate", "guess_free_win_rate", "moves", "eval_games")
-
-
-def check(cfg: DictConfig) -> None:
-    """ValueError, naming the key, for a value that training cannot use."""
-    checked_seed(cfg.seed)
-    check_path("run_dir", cfg.run_dir)
-    check_path("init_from", cfg.init_from)
-    for key, allowed in (
-        ("target", ("board", "posterior")), ("loss", LOSSES), ("loss_cells", LOSS_CELLS), ("optimizer", OPTIMIZERS),
-        ("schedule", ("cosine", "constant")), ("symmetries", (True, False)), ("multi_reveal", (True, False)),
-    ):  # fmt: skip
-        check_choice(key, cfg[key], allowed)
-    if cfg.games is None and cfg.minutes is None:
-        raise ValueError("games and minutes must not both be null: the run would never end")
-    for key, low, high, integer in (
-        ("games", 1, math.inf, True), ("minutes", 0, math.inf, False), ("num_live_games", 1, 10**6, True),
-        ("lr", 0, 10, False), ("warmup", 0, 1, False), ("weight_decay", 0, 10, False), ("clip", 0, math.inf, False),
-        ("average", 0, 1, False), ("guess_threshold", 0, 1, False), ("eval_minutes", 0, math.inf, False),
-        ("eval_games", 1, 10**7, True), ("log_steps", 1, math.inf, True), ("checkpoint_minutes", 0, math.inf, False),
-        ("threads", 0, 4096, True),
-    ):  # fmt: skip
-        if not (key in ("games", "minutes") and cfg[key] is None):
-            check_number(key, cfg[key], low, high, integer=integer)
-    mode = make_mode(cfg.mode)
-    check_first_cell(cfg.eval_first_cell, mode, "eval_first_cell")
-    for own in make_modes(cfg.mix, mode):
-        check_first_cell(cfg.first_cell, own)
-    if cfg.first_cell == "solver":
-        raise ValueError("first_cell must be random, corner, centre or [row, col], got 'solver'")
 
 
 def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
@@ -109,7 +72,8 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
     config = OmegaConf.to_container(cfg, resolve=True) | {"run_dir": None, "resume": None}  # of this machine alone
     device = choose_device(cfg.device, ranks.local_rank)
     precision = choose_precision(cfg.precision, device)
-    torch.set_num_threads(choose_threads(cfg.threads, cfg.num_live_games * mode.cells, ranks.local_size))
+    cells = STEP_CELLS if cfg.num_live_games is None else cfg.num_live_games * mode.cells
+    torch.set_num_threads(choose_threads(cfg.threads, cells, ranks.local_size))
     torch.manual_seed(cfg.seed)
     model = build_model(config["model"])
     if cfg.init_from is not None and not resumed:
@@ -121,7 +85,7 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
     wrapped = ranks.wrapped(model)
     averaged = AveragedModel(model, avg_fn=partial(moving_average, cfg.average))
     optimizer = OPTIMIZERS[cfg.optimizer](model.parameters(), cfg)
-    sizes = [ranks.divisible(cfg.num_live_games * mode.cells / own.cells) for own in modes]  # same cells each
+    sizes = [ranks.divisible(cells / own.cells) for own in modes]
     pools = []
     for i, (own, size) in enumerate(zip(modes, sizes, strict=True)):
         first, count = ranks.share(size)
@@ -299,27 +263,6 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
         run_dir / "best.pt",
     )
     return run_dir
-
-
-def share_done(progress: dict[str, Any], cfg: DictConfig) -> float:
-    """How much of the run is done, 0 to 1, by games or minutes, whichever is further."""
-    by_games = progress["games"] / cfg.games if cfg.games is not None else 0.0
-    if cfg.minutes is None:
-        return by_games
-    return max(by_games, progress["seconds"] / (60 * cfg.minutes) if cfg.minutes > 0 else 1.0)
-
-
-def moving_average(decay: float, average: Tensor, value: Tensor, num_averaged: Tensor) -> Tensor:
-    """The exponential moving average after one more value; its decay rises to `decay`, so as not to lag at first."""
-    rising = min(decay, (1 + int(num_averaged)) / (10 + int(num_averaged)))
-    return torch.lerp(average, value, 1 - rising)
-
-
-def lr_factor(share: float, warmup: float) -> float:
-    """Linear warm-up over the first `warmup` of the run, then a cosine down to 1%."""
-    if share < warmup:
-        return max(share / warmup, 0.01)
-    return 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (share - warmup) / max(1 - warmup, 1e-9)))
 
 
 def write_curve(path: Path, rows: list[list[float]]) -> None:

@@ -23,10 +23,10 @@ class Ranks:
         ValueError: the processes can't share out `num_live_games` or `eval_games`.
     """
 
-    def __init__(self, num_live_games: int, eval_games: int) -> None:
+    def __init__(self, num_live_games: int | None, eval_games: int) -> None:
         self.rank, self.local_rank = (int(os.environ.get(name, 0)) for name in ("RANK", "LOCAL_RANK"))
         self.size, self.local_size = (int(os.environ.get(name, 1)) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-        if num_live_games % self.size or eval_games < self.size:
+        if (num_live_games or 0) % self.size or eval_games < self.size:
             raise ValueError(
                 f"{self.size} processes need num_live_games that divide by {self.size} and at least {self.size} "
                 f"eval_games, got {num_live_games} and {eval_games}"

@@ -220,6 +220,13 @@ def test_a_mix_of_boards_takes_turns(run, monkeypatch):
     assert [tuple(state["views"].shape) for state in last["live_games"]] == [(10, 5, 4), (12, 4, 4), (11, 3, 6)]
 
 
+@pytest.mark.parametrize(("rows", "cols", "size"), [(9, 9, 128), (16, 16, 40), (16, 30, 22), (150, 150, 1)])
+def test_a_step_has_as_many_cells_on_every_board(run, rows, cols, size):
+    board = (f"mode.rows={rows}", f"mode.cols={cols}")
+    last = load_checkpoint(run(*board, "num_live_games=null", "minutes=0") / "last.pt")
+    assert last["live_games"][0]["views"].shape == (size, rows, cols)
+
+
 def test_weights_go_on_from_another_mode(run, tmp_path):
     first = run("games=200", "lr=0.01", folder="first")
     weights = load_checkpoint(first / "best.pt")["averaged"]

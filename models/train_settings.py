@@ -1,0 +1,51 @@
+"""What the settings of train.py may be, and the losses and optimizers that they name."""
+
+import math
+
+import torch
+from omegaconf import DictConfig
+from torch.nn import functional
+
+from minesweeper.arena import check_first_cell
+from minesweeper.seeds import checked_seed
+from models.learned_solver import LOSS_CELLS
+from models.settings import check_choice, check_number, check_path, make_mode, make_modes
+
+LOSSES = {
+    "bce": functional.binary_cross_entropy_with_logits,
+    "mse": lambda logits, labels: functional.mse_loss(torch.sigmoid(logits), labels),
+}
+OPTIMIZERS = {
+    "adamw": lambda weights, cfg: torch.optim.AdamW(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
+    "adam": lambda weights, cfg: torch.optim.Adam(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
+    "sgd": lambda weights, cfg: torch.optim.SGD(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
+}
+
+
+def check(cfg: DictConfig) -> None:
+    """ValueError, naming the key, for a value that training cannot use."""
+    checked_seed(cfg.seed)
+    check_path("run_dir", cfg.run_dir)
+    check_path("init_from", cfg.init_from)
+    for key, allowed in (
+        ("target", ("board", "posterior")), ("loss", LOSSES), ("loss_cells", LOSS_CELLS), ("optimizer", OPTIMIZERS),
+        ("schedule", ("cosine", "constant")), ("symmetries", (True, False)), ("multi_reveal", (True, False)),
+    ):  # fmt: skip
+        check_choice(key, cfg[key], allowed)
+    if cfg.games is None and cfg.minutes is None:
+        raise ValueError("games and minutes must not both be null: the run would never end")
+    for key, low, high, integer in (
+        ("games", 1, math.inf, True), ("minutes", 0, math.inf, False), ("num_live_games", 1, 10**6, True),
+        ("lr", 0, 10, False), ("warmup", 0, 1, False), ("weight_decay", 0, 10, False), ("clip", 0, math.inf, False),
+        ("average", 0, 1, False), ("guess_threshold", 0, 1, False), ("eval_minutes", 0, math.inf, False),
+        ("eval_games", 1, 10**7, True), ("log_steps", 1, math.inf, True), ("checkpoint_minutes", 0, math.inf, False),
+        ("threads", 0, 4096, True),
+    ):  # fmt: skip
+        if not (key in ("games", "minutes", "num_live_games") and cfg[key] is None):
+            check_number(key, cfg[key], low, high, integer=integer)
+    mode = make_mode(cfg.mode)
+    check_first_cell(cfg.eval_first_cell, mode, "eval_first_cell")
+    for own in make_modes(cfg.mix, mode):
+        check_first_cell(cfg.first_cell, own)
+    if cfg.first_cell == "solver":
+        raise ValueError("first_cell must be random, corner, centre or [row, col], got 'solver'")
