@@ -48,6 +48,10 @@ class PlainCNN(nn.Module):
             inputs = width
         self.body = nn.Sequential(*layers)
         self.output = CellOutput(inputs)
+        if activation == "sigmoid":  # torch's smaller weights would leave the signal of the view too weak to learn from
+            for module in self.modules():
+                if isinstance(module, nn.Conv2d):
+                    nn.init.xavier_uniform_(module.weight)
         self.to(memory_format=torch.channels_last)
 
     def forward(self, views: Tensor, num_mines: Tensor) -> Tensor:  # noqa: ARG002
