@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from minesweeper.mode import MODES
 from reporting.data import BOARDS, Curve, Data, MissingDataError
@@ -99,6 +100,9 @@ def finish(axes: Axes, title: str) -> None:
     """Title, scales and labels of a panel."""
     axes.set_title(title)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(lambda games, _: f"{games / 1000:g}k")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(0, 100)
     axes.set_xlabel("self-play games trained on")
 
