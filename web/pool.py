@@ -1,0 +1,156 @@
+"""A few processes that solve, so that a slow position blocks nobody and can be given up.
+
+A solver runs compiled code that nothing can interrupt from within. So each runs in a process of its own; one that is
+over its time, or whose player is gone, is ended and replaced. A waiting process is kept ready, since starting one
+takes a second or two.
+"""
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from pathlib import Path
+from typing import Any
+
+from web.validation import Refused
+
+_ROOT = Path(__file__).resolve().parent.parent
+_LONGEST_ANSWER = 2**24  # bytes
+_LOADING = 180.0  # seconds for the first use of a solver, which may compile its kernels
+
+
+class _Worker:
+    """One process and which solvers are loaded there."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.loaded: set[str] = set()
+
+    @classmethod
+    async def start(cls) -> "_Worker":
+        command = [sys.executable, "-m", "web.worker"]
+        return cls(await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, cwd=_ROOT, limit=_LONGEST_ANSWER
+        ))  # fmt: skip
+
+    async def ask(self, task: str, inputs: dict[str, Any]) -> Any:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps({"task": task, "inputs": inputs}).encode() + b"\n")
+        await self.process.stdin.drain()
+        line = await self.process.stdout.readline()
+        if not line:
+            raise Refused("the solver's process ended; it may have run out of memory", status=503)
+        answer = json.loads(line)
+        if "error" in answer:
+            cell = answer.get("cell")
+            raise Refused(answer["error"], answer["key"], answer["status"], cell and (cell[0], cell[1]))
+        return answer["result"]
+
+    async def load(self, name: str, task: str, inputs: dict[str, Any]) -> None:
+        if name not in self.loaded:
+            await asyncio.wait_for(self.ask(task, inputs), _LOADING)
+            self.loaded.add(name)
+
+    async def end(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
+
+
+class Pool:
+    """At most `size` processes; `async with` starts and ends them.
+
+    Args:
+        size: how many tasks run at once; more wait.
+        limit: seconds for one task, and as long for a free process.
+        first: (name, task, inputs) that every process begins with, so that the commonest solver is ready.
+    """
+
+    def __init__(self, size: int, limit: float, first: tuple[str, str, dict[str, Any]]) -> None:
+        self.size, self.limit, self.first = size, limit, first
+        self._idle: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
+        self._workers: set[_Worker] = set()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> "Pool":
+        self._start_one()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*self._starting, *self._ending, return_exceptions=True)
+        await asyncio.gather(*(worker.end() for worker in self._workers))
+        self._workers.clear()
+
+    async def ask(self, task: str, inputs: dict[str, Any], load: tuple[str, str, dict[str, Any]] | None = None) -> Any:
+        """The result of a task of `worker.TASKS`; cancelling this gives the task up.
+
+        Args:
+            load: (name, task, inputs) of what must be ready before the time runs.
+
+        Raises:
+            Refused: the task refused its inputs; or, with status 503, it took too long or no process was free.
+        """
+        worker = await self._free_worker()
+        try:
+            if load:
+                await worker.load(*load)
+            result = await asyncio.wait_for(worker.ask(task, inputs), self.limit)
+        except TimeoutError:
+            self._replace(worker)
+            message = f"this took over {self.limit:g} seconds and was given up; another solver may be quicker"
+            raise Refused(message, "solver", 503) from None
+        except Refused as error:
+            if error.status == 503:
+                self._replace(worker)
+            else:
+                self._idle.put_nowait(worker)
+            raise
+        except BaseException:
+            self._replace(worker)
+            raise
+        self._idle.put_nowait(worker)
+        return result
+
+    async def _free_worker(self) -> _Worker:
+        if self._idle.qsize() <= 1:
+            self._start_one()  # so that the next one who asks finds one ready
+        try:
+            return await asyncio.wait_for(self._idle.get(), self.limit)
+        except TimeoutError:
+            message = "the solvers are being made ready, which takes about half a minute the first time; try again soon"
+            if self._workers:
+                message = "all solvers are busy; try again in a moment"
+            raise Refused(message, None, 503) from None
+
+    def _start_one(self) -> None:
+        if len(self._workers) + len(self._starting) < self.size:
+            task = asyncio.create_task(self._start())
+            self._starting.add(task)
+            task.add_done_callback(self._started)
+
+    def _started(self, task: asyncio.Task[None]) -> None:
+        self._starting.discard(task)
+        if not task.cancelled() and task.exception():
+            print(f"a solving process could not be started: {task.exception()}", file=sys.stderr)
+
+    async def _start(self) -> None:
+        worker = await _Worker.start()
+        try:
+            await worker.load(*self.first)
+        except BaseException:
+            await worker.end()
+            raise
+        self._workers.add(worker)
+        self._idle.put_nowait(worker)
+
+    def _replace(self, worker: _Worker) -> None:
+        self._workers.discard(worker)
+        task = asyncio.create_task(worker.end())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        self._start_one()
