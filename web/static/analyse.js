@@ -9,8 +9,8 @@ import { emptyView, formatPosition, parsePosition, positionFrom, positionHash, s
 const CYCLE = ".012345678F";
 const CYCLING = "cycle";
 const EXAMPLE = {
-  view: "....10000\n.F2110000\n.21000000\n.10011100\n.2101F100\n.F3112110\n..F.....2\n.........\n.........",
-  mines: 10,
+  view: "...1101..\n....201..\n.2..20111\n.211101.1\n.200012..\n.10012.2.\n11112.2..\n.....2...\n.........",
+  mines: 12,
 };
 const MOST_SAVED = 1500; // characters of a position that settings hold
 

@@ -9,6 +9,8 @@ const WORDS = { ".": "hidden", F: "flag", "*": "mine", X: "the mine that was ope
 const PROOFS = { s: ", proved safe", m: ", proved a mine" };
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-8, 0], PageDown: [8, 0] };
 
+const EMPTY = new Uint8Array(0);
+
 export class Board {
   rows = 0;
   cols = 0;
@@ -16,6 +18,7 @@ export class Board {
   cells = [];
   #values = []; // number or null a cell
   #proved = "";
+  #isFrontier = EMPTY; // 1 beside a number
   #paintOf = null;
   #isSigned = false;
   #indexOf = new Map();
@@ -43,12 +46,14 @@ export class Board {
   show(view, heat = null) {
     const lines = view.split("\n");
     if (lines.length !== this.rows || lines[0].length !== this.cols) this.#build(lines.length, lines[0].length);
-    const before = { view: this.view, values: this.#values, proved: this.#proved, paintOf: this.#paintOf };
+    const before = { view: this.view, values: this.#values, proved: this.#proved, paintOf: this.#paintOf, isFrontier: this.#isFrontier };
     this.view = lines.join("");
     this.#values = heat ? heat.values.flat() : [];
     this.#proved = heat?.proved?.join("") ?? "";
     this.#paintOf = heat?.paint ?? null;
     this.#isSigned = heat?.isSigned ?? false;
+    const isFrontier = heat ? this.#frontier() : EMPTY;
+    this.#isFrontier = isFrontier;
     const isRepainted = before.paintOf !== this.#paintOf;
     let changed = 0;
     for (let index = 0; index < this.cells.length; index++) {
@@ -56,6 +61,7 @@ export class Board {
         before.view[index] !== this.view[index] ||
         (before.values[index] ?? null) !== (this.#values[index] ?? null) ||
         before.proved[index] !== this.#proved[index] ||
+        before.isFrontier[index] !== isFrontier[index] ||
         (isRepainted && (this.#values[index] ?? null) !== null)
       ) {
         this.#paint(index);
@@ -129,6 +135,15 @@ export class Board {
     this.grid.replaceChildren(...lines);
   }
 
+  #frontier() {
+    const found = new Uint8Array(this.cells.length);
+    for (let index = 0; index < found.length; index++) {
+      if (this.view[index] < "0" || this.view[index] > "8") continue;
+      for (const beside of this.neighbours(this.cell(index))) found[this.index(beside)] = 1;
+    }
+    return found;
+  }
+
   #axis() {
     const names = Array.from({ length: this.cols }, (_, col) => element("span", { className: "label" }, `${col + FIRST}`));
     return element("div", { className: "axis", "aria-hidden": "true" }, element("span", { className: "label" }), ...names);
@@ -151,6 +166,7 @@ export class Board {
       const { background, ink } = this.#paintOf(value);
       button.style.backgroundColor = background;
       button.dataset.ink = ink;
+      button.classList.toggle("is-interior", !this.#isFrontier[index]);
       button.dataset.proved = proof === "s" || proof === "m" ? proof : "";
       button.textContent = this.#isSigned ? shortPercent(Math.abs(value)) : shortPercent(value);
     }

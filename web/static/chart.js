@@ -43,7 +43,7 @@ export class RiskChart {
       const gap = this.slot > 4 ? 1 : 0;
       parts.push(
         svg("rect", {
-          class: `bar${move.status === "lost" ? " lost" : ""}${move.probability > 0 ? "" : " none"}`,
+          class: `risk${move.status === "lost" ? " lost" : ""}${move.probability > 0 ? "" : " none"}`,
           fill: probabilityPaint(move.probability).background,
           x: LEFT + index * this.slot + gap / 2,
           y: y(0) - height,

@@ -5,6 +5,12 @@ import { capitalised } from "./text.js";
 const FIRST_CLICKS = { any: "may be a mine", safe: "is safe", zero: "opens an area" };
 const CUSTOM = "custom";
 
+/** Name of the mode with this {rows, cols, mines}, or undefined. */
+export function presetOf(config, { rows, cols, mines }) {
+  const isSame = ([, mode]) => mode.rows === rows && mode.cols === cols && mode.mines === mines;
+  return Object.entries(config.modes).find(isSame)?.[0];
+}
+
 export class GameForm {
   #radios = {};
   #numbers = {};
@@ -40,7 +46,7 @@ export class GameForm {
       "label",
       { className: "switch", title: "The board can be solved by proof alone from the first click" },
       this.noGuess,
-      element("span", {}, "No-guess board"),
+      element("span", {}, "No guessing"),
     );
     const last = element("div", { className: "row spread" }, element("button", { className: "primary" }, "New game"));
     if (hasNoGuess) last.prepend(noGuess);
@@ -65,11 +71,11 @@ export class GameForm {
 
   /** Sets the fields from the body of a request. */
   fill({ mode, first_click: firstClick, seed, no_guess: noGuess }) {
-    const isCustom = mode !== null && typeof mode === "object";
+    const isSize = mode !== null && typeof mode === "object";
     const names = Object.keys(this.config.modes);
-    const chosen = isCustom ? CUSTOM : names.includes(mode) ? mode : names[0];
+    const chosen = isSize ? (presetOf(this.config, mode) ?? CUSTOM) : names.includes(mode) ? mode : names[0];
     this.#radios[chosen].checked = true;
-    const numbers = isCustom ? mode : this.config.modes[chosen];
+    const numbers = isSize ? mode : this.config.modes[chosen];
     for (const [key, input] of Object.entries(this.#numbers)) input.value = numbers[key];
     this.firstClick.value = this.config.first_clicks.includes(firstClick) ? firstClick : "safe";
     this.seed.value = seed ?? "";

@@ -11,6 +11,7 @@ const VIRIDIS = [
 const LESS = [33, 102, 172];
 const MORE = [217, 95, 2];
 const NEUTRAL = { light: [244, 244, 240], dark: [58, 64, 72] };
+const DARKEST = 0.15; // of viridis: below this it is so dark that small probabilities look alike
 const STEPS = 1000;
 
 const mix = (a, b, share) => a.map((value, index) => Math.round(value + (b[index] - value) * share));
@@ -25,7 +26,7 @@ function paint(rgb) {
 }
 
 const probabilityPaints = Array.from({ length: STEPS + 1 }, (_, step) => {
-  const place = (step / STEPS) * (VIRIDIS.length - 1);
+  const place = (DARKEST + (1 - DARKEST) * (step / STEPS)) * (VIRIDIS.length - 1);
   const below = Math.min(Math.floor(place), VIRIDIS.length - 2);
   return paint(mix(VIRIDIS[below], VIRIDIS[below + 1], place - below));
 });
@@ -52,7 +53,7 @@ export function isDark() {
 
 /** Legend of the probabilities: ramp, ticks and the signs of proofs. */
 export function probabilityLegend() {
-  const ramp = gradient(VIRIDIS.map((rgb) => `rgb(${rgb.join(", ")})`));
+  const ramp = gradient(Array.from({ length: 21 }, (_, step) => probabilityPaint(step / 20).background));
   const signs = element(
     "div",
     { className: "signs" },

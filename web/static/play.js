@@ -3,7 +3,7 @@ import { Latest, Queue, api } from "./api.js";
 import { Board } from "./board.js";
 import { copyFrom, element, isTyping, references } from "./dom.js";
 import { showFace } from "./face.js";
-import { GameForm } from "./gameform.js";
+import { GameForm, presetOf } from "./gameform.js";
 import { keep, settings } from "./settings.js";
 import { fillSolvers, heatOf, hideSolution, linkedSentence, showSolution } from "./solution.js";
 import { cellName, percent } from "./text.js";
@@ -61,7 +61,18 @@ export class Play {
   async load() {
     if (this.game) return;
     const game = await this.#try(() => api.current());
-    if (game?.id && !game.is_watched) this.apply(game);
+    if (this.#isAskedToStart(game) || !game?.id || game.is_watched) return;
+    this.form.fill({ ...this.form.values(), mode: game, first_click: game.first_click, no_guess: game.no_guess });
+    this.apply(game);
+  }
+
+  /** Whether play.py was started with a mode that the game is not of; heeded once, not at every reload. */
+  #isAskedToStart(game) {
+    const { start } = this.app.config;
+    if (!start || sessionStorage.getItem("start") === JSON.stringify(start)) return false;
+    sessionStorage.setItem("start", JSON.stringify(start));
+    this.form.fill({ ...this.form.values(), ...start });
+    return !["rows", "cols", "mines"].every((key) => start.mode[key] === game?.[key]);
   }
 
   /** The position for the other tabs. */
@@ -123,7 +134,7 @@ export class Play {
     if (status === "won") {
       this.ui.message.replaceChildren(element("strong", {}, "Won"), ` in ${seconds.toFixed(1)} seconds.`);
     } else {
-      const chance = fatal && fatal.probability !== null ? `: its chance of being a mine was ${percent(fatal.probability)}` : "";
+      const chance = fatal && fatal.probability !== null ? `: the chance of a mine there was ${percent(fatal.probability)}` : "";
       const place = fatal ? ` at ${cellName(fatal.cell)}${chance}.` : ".";
       this.ui.message.replaceChildren(element("strong", {}, "Lost"), linkedSentence(place, this.board));
     }
@@ -242,10 +253,8 @@ export class Play {
 
   #link() {
     const { rows, cols, mines, first_click, seed, no_guess } = this.game;
-    const same = Object.entries(this.app.config.modes).find(
-      ([, mode]) => mode.rows === rows && mode.cols === cols && mode.mines === mines,
-    );
-    const size = same ? { mode: same[0] } : { rows, cols, mines };
+    const mode = presetOf(this.app.config, this.game);
+    const size = mode ? { mode } : { rows, cols, mines };
     const parameters = new URLSearchParams({ ...size, first_click, seed, no_guess });
     return `${location.origin}${location.pathname}#play?${parameters}`;
   }

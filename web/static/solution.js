@@ -65,11 +65,13 @@ export function showSolution(host, board, solution, onMake = null) {
   board.mark("is-best", move?.cells ?? []);
   const parts = [];
   if (move) {
-    const heading = element("div", { className: "row move" }, riskBadge(move.probability, move.is_guess));
-    heading.append(cellLink(capitalised(cellNames(move.cells, 2)), move.cells, board));
-    const reason = element("p", { className: "reason" }, linkedSentence(capitalised(move.reason), board));
-    parts.push(heading, reason);
-    if (onMake) {
+    if (move.cells.length) {
+      const heading = element("div", { className: "row move" }, riskBadge(move.probability, move.is_guess));
+      heading.append(cellLink(capitalised(cellNames(move.cells, 2)), move.cells, board));
+      parts.push(heading);
+    }
+    parts.push(element("p", { className: "reason" }, linkedSentence(`${capitalised(move.reason)}.`, board)));
+    if (onMake && move.cells.length) {
       const make = element("button", { type: "button" }, move.cells.length > 1 ? "Make these moves" : "Make this move");
       make.addEventListener("click", () => onMake(move.cells));
       parts.push(make);

@@ -179,7 +179,7 @@ export class Watch {
       element("strong", {}, end),
       riskBadge(move.probability, move.is_guess),
       " ",
-      linkedSentence(capitalised(move.reason), this.board),
+      linkedSentence(move.reason ? `${capitalised(move.reason)}.` : "", this.board),
     );
   }
 
