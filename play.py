@@ -78,7 +78,8 @@ def listen(host: str, port: int | None) -> socket.socket:
         raise ValueError(f"host={host} is no address of this machine: {error.strerror}") from error
     reason = ""
     for candidate in range(FIRST_PORT, FIRST_PORT + 100) if port is None else [port]:
-        listening = socket.socket(family)
+        # Named TCP, or asyncio leaves Nagle's algorithm on, and every answer waits 40 ms.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if sys.platform != "win32":  # there it would let two servers share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,7 +24,7 @@ from web.guard import Guard, body_of, error_answer, is_loopback, names_of
 from web.pool import Pool
 from web.service import Service
 from web.store import Store
-from web.validation import Refused
+from web.validation import RefusedError
 
 SOLVE_SECONDS = 10.0
 EXPIRE_EVERY = 3600.0  # seconds
@@ -102,10 +102,10 @@ def _endpoint(ask: Ask, has_body: bool) -> Callable[[Request], Awaitable[Respons
             inputs = (_parsed(await body_of(request)),) if has_body else ()
             answer = ask(*request.path_params.values(), *inputs)
             return JSONResponse(await (_until_gone(request, answer) if has_body else answer))
-        except Refused as error:
+        except RefusedError as error:
             return error_answer(error)
         except sqlite3.Error as error:
-            return error_answer(Refused(f"the file of the games cannot be used: {error}", None, 503))
+            return error_answer(RefusedError(f"the file of the games cannot be used: {error}", None, 503))
 
     return endpoint
 
@@ -114,9 +114,9 @@ def _parsed(body: bytes) -> dict[str, Any]:
     try:
         inputs = json.loads(body, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise Refused("the body is not JSON") from None
+        raise RefusedError("the body is not JSON") from None
     if not isinstance(inputs, dict):
-        raise Refused("the body must be a JSON object")
+        raise RefusedError("the body must be a JSON object")
     return inputs
 
 
@@ -131,7 +131,7 @@ async def _until_gone(request: Request, answer: Coroutine[Any, Any, dict[str, An
     try:
         await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            raise Refused("the page has gone", None, 499)
+            raise RefusedError("the page has gone", None, 499)
         return work.result()
     finally:
         for task in (work, gone):
@@ -153,8 +153,8 @@ async def _expire(store: Store) -> None:
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     known = {404: "there is nothing at this address", 405: "this address does not take that method"}
-    return error_answer(Refused(known.get(error.status_code, error.detail), None, error.status_code))
+    return error_answer(RefusedError(known.get(error.status_code, error.detail), None, error.status_code))
 
 
 async def _failure(_: Request, error: Exception) -> Response:  # noqa: ARG001 - the server prints it, nobody else sees it
-    return error_answer(Refused("the server made a mistake; its terminal says more", None, 500))
+    return error_answer(RefusedError("the server made a mistake; its terminal says more", None, 500))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper import HIDDEN, LOST, PLAYING, WON, Games, Mode
-from web.validation import Cell, Refused, mode_name
+from web.validation import Cell, RefusedError, mode_name
 
 LONGEST_LOOK = 60.0  # seconds that the clock counts at most between two requests of a page
 _STATUS = {PLAYING: "playing", WON: "won", LOST: "lost"}
@@ -96,7 +96,7 @@ class Game:
             rule: of the first click; None: the mode's own.
 
         Raises:
-            Refused: `first_click` leaves too little room for the mines there.
+            RefusedError: `first_click` leaves too little room for the mines there.
         """
         mode = Mode(self.mode.rows, self.mode.cols, self.mode.mines, rule or self.mode.first_click)
         games = Games(mode, 1, self.seed, first_index=index)
@@ -105,7 +105,7 @@ class Game:
         except ValueError as error:
             most = mode.max_mines(*cell)
             message = f"there is no room for {mode.mines} mines beside a first cell here: at most {most} fit"
-            raise Refused(message, "cell") from error
+            raise RefusedError(message, "cell") from error
         self.mines = games.mines[0]
 
     def reveal(self, cells: Sequence[Cell]) -> None:
@@ -203,7 +203,6 @@ def first_of(mask: NDArray[np.bool_]) -> Cell:
     """The first marked cell of a mask [R, C] in reading order."""
     row, col = divmod(int(mask.argmax()), mask.shape[1])
     return row, col
-
 
 
 def warm_up() -> None:

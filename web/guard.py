@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from web.validation import Refused
+from web.validation import RefusedError
 
 MAX_BODY = 65_536  # bytes
 _SECURITY = {
@@ -67,7 +67,7 @@ class Guard:
 
         try:
             self._check(Headers(scope=scope), scope["method"])
-        except Refused as error:
+        except RefusedError as error:
             await error_answer(error)(scope, receive, send_with_headers)
             return
         await self.app(scope, receive, send_with_headers)
@@ -75,12 +75,12 @@ class Guard:
     def _check(self, headers: Headers, method: str) -> None:
         host = headers.get("host", "")
         if not self._is_known(host):
-            raise Refused("this server does not answer to that host name", "Host", 403)
+            raise RefusedError("this server does not answer to that host name", "Host", 403)
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            raise Refused("requests from pages of other sites are refused", "Origin", 403)
+            raise RefusedError("requests from pages of other sites are refused", "Origin", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and method not in ("GET", "HEAD"):
-            raise Refused("requests from pages of other sites are refused", "Sec-Fetch-Site", 403)
+            raise RefusedError("requests from pages of other sites are refused", "Sec-Fetch-Site", 403)
 
     def _is_known(self, host: str) -> bool:
         try:
@@ -98,19 +98,19 @@ class Guard:
 async def body_of(request: Request) -> Any:
     """The body of a request, at most `MAX_BODY` bytes, which must say that it is JSON."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-        raise Refused("the body must be JSON (Content-Type: application/json)", None, 415)
+        raise RefusedError("the body must be JSON (Content-Type: application/json)", None, 415)
     body = b""
     try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
-                raise Refused(f"a request can have at most {MAX_BODY} bytes", None, 413)
+                raise RefusedError(f"a request can have at most {MAX_BODY} bytes", None, 413)
     except ClientDisconnect:
-        raise Refused("the request was not sent to its end") from None
+        raise RefusedError("the request was not sent to its end") from None
     return body
 
 
-def error_answer(error: Refused) -> JSONResponse:
+def error_answer(error: RefusedError) -> JSONResponse:
     """The answer for a refused request."""
     content: dict[str, Any] = {"error": str(error), "key": error.key}
     if error.cell is not None or error.key == "view":

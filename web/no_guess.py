@@ -1,8 +1,8 @@
 """Boards that need no guess: from the first cell on, proofs open everything.
 
-A proof may use all numbers and the mine total, as the exact solver does. Boards are drawn one after the other and played in
-batches by proofs alone; a board is dropped where nothing more is proved. So among all boards of the mode, each that needs
-no guess is equally likely.
+A proof may use all numbers and the mine total, as the exact solver does. Boards are drawn one after the other and
+played in batches by proofs alone; a board is dropped where nothing more is proved. So among all boards of the mode,
+each that needs no guess is equally likely.
 """
 
 import time
@@ -25,7 +25,7 @@ _CELLS_AT_ONCE = 200_000
 class Found(NamedTuple):
     """What a search came to: the game index of the board, or None when the time was up; boards tried; its rule."""
 
-    index: int | None
+    board: int | None
     tried: int
     rule: str
 
@@ -33,8 +33,8 @@ class Found(NamedTuple):
 def find_no_guess(mode: Mode, seed: int, cell: Cell, seconds: float) -> Found:
     """The first board of `seed` that proofs alone win from `cell`; it does not depend on the batches.
 
-    The first cell shows a zero where the board has room for that (other boards almost always need a guess at once), and is
-    safe otherwise.
+    The first cell shows a zero where the board has room for that (other boards almost always need a guess at once), and
+    is safe otherwise.
 
     Args:
         seconds: when to give up.
@@ -51,8 +51,8 @@ def find_no_guess(mode: Mode, seed: int, cell: Cell, seconds: float) -> Found:
         if won is None:
             return Found(None, tried, rules.first_click)
         if won.any():
-            index = tried + int(won.argmax())
-            return Found(index, index + 1, rules.first_click)
+            board = tried + int(won.argmax())
+            return Found(board, board + 1, rules.first_click)
         tried += batch
         batch *= 2
 

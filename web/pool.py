@@ -6,17 +6,23 @@ takes a second or two.
 """
 
 import asyncio
+import contextlib
 import json
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from web.validation import Refused
+from web.validation import RefusedError
 
 _ROOT = Path(__file__).resolve().parent.parent
+_GRACE = 1.0  # seconds that an abandoned task may go on
 _LONGEST_ANSWER = 2**24  # bytes
 _LOADING = 180.0  # seconds for the first use of a solver, which may compile its kernels
+
+Load = tuple[str, str, dict[str, Any]]  # a name, and the task and its inputs that make what has this name ready
 
 
 class _Worker:
@@ -34,16 +40,17 @@ class _Worker:
         ))  # fmt: skip
 
     async def ask(self, task: str, inputs: dict[str, Any]) -> Any:
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.write(json.dumps({"task": task, "inputs": inputs}).encode() + b"\n")
         await self.process.stdin.drain()
         line = await self.process.stdout.readline()
         if not line:
-            raise Refused("the solver's process ended; it may have run out of memory", status=503)
+            raise RefusedError("the solver's process ended; it may have run out of memory", status=503)
         answer = json.loads(line)
         if "error" in answer:
             cell = answer.get("cell")
-            raise Refused(answer["error"], answer["key"], answer["status"], cell and (cell[0], cell[1]))
+            raise RefusedError(answer["error"], answer["key"], answer["status"], cell and (cell[0], cell[1]))
         return answer["result"]
 
     async def load(self, name: str, task: str, inputs: dict[str, Any]) -> None:
@@ -65,55 +72,69 @@ class Pool:
     Args:
         size: how many tasks run at once; more wait.
         limit: seconds for one task, and as long for a free process.
-        first: (name, task, inputs) that every process begins with, so that the commonest solver is ready.
+        first: what every process loads at its start, so that the commonest solver is ready.
     """
 
-    def __init__(self, size: int, limit: float, first: tuple[str, str, dict[str, Any]]) -> None:
+    def __init__(self, size: int, limit: float, first: Load) -> None:
         self.size, self.limit, self.first = size, limit, first
         self._idle: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
         self._workers: set[_Worker] = set()
         self._starting: set[asyncio.Task[None]] = set()
-        self._ending: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> "Pool":
         self._start_one()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.size = 0  # none is started any more
         for task in self._starting:
             task.cancel()
-        await asyncio.gather(*self._starting, *self._ending, return_exceptions=True)
         await asyncio.gather(*(worker.end() for worker in self._workers))
-        self._workers.clear()
+        while tasks := [*self._starting, *self._background]:
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def ask(self, task: str, inputs: dict[str, Any], load: tuple[str, str, dict[str, Any]] | None = None) -> Any:
+    async def ask(self, task: str, inputs: dict[str, Any], load: Load | None = None) -> Any:
         """The result of a task of `worker.TASKS`; cancelling this gives the task up.
 
         Args:
-            load: (name, task, inputs) of what must be ready before the time runs.
+            load: what must be ready before the time runs.
 
         Raises:
-            Refused: the task refused its inputs; or, with status 503, it took too long or no process was free.
+            RefusedError: the task refused its inputs; or, with status 503, it took too long or no process was free.
         """
-        worker = await self._free_worker()
+        job = _Job(task, inputs, load)
+        work = self._in_background(self._work(await self._free_worker(), job))
         try:
-            if load:
-                await worker.load(*load)
-            result = await asyncio.wait_for(worker.ask(task, inputs), self.limit)
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            job.abandon()
+            raise
+
+    async def _work(self, worker: _Worker, job: "_Job") -> Any:
+        """Does a job and gives the process back, or ends it if that is not possible."""
+        is_usable = False
+        try:
+            if job.load:
+                await worker.load(*job.load)
+            result = None
+            if not job.is_abandoned:
+                async with asyncio.timeout(self.limit) as job.clock:
+                    result = await worker.ask(job.task, job.inputs)
+            is_usable = True
         except TimeoutError:
-            self._replace(worker)
             message = f"this took over {self.limit:g} seconds and was given up; another solver may be quicker"
-            raise Refused(message, "solver", 503) from None
-        except Refused as error:
-            if error.status == 503:
-                self._replace(worker)
-            else:
+            raise RefusedError(message, "solver", 503) from None
+        except RefusedError as error:
+            is_usable = error.status != 503
+            raise
+        finally:
+            if is_usable:
                 self._idle.put_nowait(worker)
-            raise
-        except BaseException:
-            self._replace(worker)
-            raise
-        self._idle.put_nowait(worker)
+            else:
+                self._workers.discard(worker)
+                self._in_background(worker.end())
+                self._start_one()
         return result
 
     async def _free_worker(self) -> _Worker:
@@ -125,7 +146,7 @@ class Pool:
             message = "the solvers are being made ready, which takes about half a minute the first time; try again soon"
             if self._workers:
                 message = "all solvers are busy; try again in a moment"
-            raise Refused(message, None, 503) from None
+            raise RefusedError(message, None, 503) from None
 
     def _start_one(self) -> None:
         if len(self._workers) + len(self._starting) < self.size:
@@ -148,9 +169,26 @@ class Pool:
         self._workers.add(worker)
         self._idle.put_nowait(worker)
 
-    def _replace(self, worker: _Worker) -> None:
-        self._workers.discard(worker)
-        task = asyncio.create_task(worker.end())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        self._start_one()
+    def _in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may be that nobody asks for it
+        return task
+
+
+@dataclass
+class _Job:
+    """One task. Abandoned, it is ended soon, but not at once, since a new process costs more than most tasks."""
+
+    task: str
+    inputs: dict[str, Any]
+    load: Load | None
+    is_abandoned: bool = False
+    clock: asyncio.Timeout | None = None
+
+    def abandon(self) -> None:
+        self.is_abandoned = True
+        if self.clock:
+            with contextlib.suppress(RuntimeError):  # its time is up already
+                self.clock.reschedule(asyncio.get_running_loop().time() + _GRACE)

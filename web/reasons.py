@@ -2,8 +2,8 @@
 
 A cell is proved by a set of numbers if these leave no way to put a mine there. The set is found as a player would look
 for it: the numbers beside the cell, then those that share hidden cells with them, and so on, until they suffice; then
-each that is not needed is dropped, the farthest first. What a single number proves, alone or in a chain, and what several
-prove only together come out alike.
+each that is not needed is dropped, the farthest first. What a single number proves, alone or in a chain, and what
+several prove only together come out alike.
 
 Terms: a *box* is all hidden cells with the same numbers of the set beside them, as in `minesweeper.frontier`; here each
 has a range of mines, narrowed by the numbers, and split where they leave it open.
@@ -110,8 +110,8 @@ def _can_be_mine(numbers: list[_Number], cell: Cell) -> bool:
             boxes[tuple(which)] = boxes.get(tuple(which), 0) + 1
     needs = [number.need - (cell in number.hidden) for number in numbers]
     parts: list[list[int]] = [[] for _ in numbers]
-    for box, which in enumerate(boxes):
-        for i in which:
+    for box, beside in enumerate(boxes):
+        for i in beside:
             parts[i].append(box)
     return _has_layout(needs, parts, [0] * len(boxes), list(boxes.values()), itertools.count())
 
@@ -119,7 +119,7 @@ def _can_be_mine(numbers: list[_Number], cell: Cell) -> bool:
 def _has_layout(
     needs: list[int], parts: list[list[int]], low: list[int], high: list[int], steps: "itertools.count[int]"
 ) -> bool:
-    """Whether numbers of mines from `low` to `high` of each box meet all needs; `parts` are the boxes of each number."""
+    """Whether mines from `low` to `high` in each box can meet all needs; `parts` are the boxes of each number."""
     if next(steps) > _MOST_STEPS:
         raise _TooLong
     is_changed = True

@@ -1,7 +1,6 @@
 """What the page can ask for, without HTTP: each request a method from checked inputs to the answer of API.md."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from web.catalogue import DEFAULT_SOLVER, Entry
 from web.game import Game, Move
 from web.pool import Pool
 from web.store import Store
-from web.validation import LIMITS, Cell, Refused, check_keys
+from web.validation import LIMITS, Cell, RefusedError, check_keys
 
 NO_GUESS_SECONDS = 5.0
 _MOST_SETTINGS = 4096  # bytes
@@ -109,7 +108,7 @@ class Service:
         found = (await self._solve_game(entry, game))["move"]
         cells = [(row, col) for row, col in found["cells"]]
         if not cells:
-            raise Refused("there is no cell left to open", None, 409)
+            raise RefusedError("there is no cell left to open", None, 409)
         move = Move(cells, found["probability"], found["is_guess"], found["reason"], entry.id)
         answer = await self._play(game, move)
         return answer | {"move": _told(answer["moves"], move, answer["view"], answer["status"])}
@@ -134,7 +133,7 @@ class Service:
             moves = self.store.moves(game_id)
             with self.store.changing(game_id) as (game, _):
                 if not game.is_watched:
-                    raise Refused("only a watched game can be taken back", None, 409)
+                    raise RefusedError("only a watched game can be taken back", None, 409)
                 number = validation.checked_number("move", inputs.get("move"), 0, game.moves)
                 if number < game.moves:
                     state = game.replayed(moves[:number])[-1]
@@ -155,7 +154,7 @@ class Service:
         check_keys(inputs, ("view", "mines", "game", "solvers"))
         names = inputs.get("solvers")
         if not isinstance(names, list) or len(names) != 2:
-            raise Refused("solvers must be two solvers of the list", "solvers")
+            raise RefusedError("solvers must be two solvers of the list", "solvers")
         entries = [self._entry(name, "solvers") for name in names]
         if "game" in inputs:
             game = await run_sync(self.store.read, str(inputs["game"]))
@@ -172,7 +171,7 @@ class Service:
     async def keep_settings(self, inputs: Inputs) -> Inputs:
         """Replaces the page's settings."""
         if len(json.dumps(inputs).encode()) > _MOST_SETTINGS:
-            raise Refused(f"settings can have at most {_MOST_SETTINGS} bytes")
+            raise RefusedError(f"settings can have at most {_MOST_SETTINGS} bytes")
         await run_sync(self.store.keep_settings, inputs)
         return inputs
 
@@ -187,7 +186,7 @@ class Service:
 
     def _entry(self, name: Any, key: str = "solver") -> Entry:
         if not isinstance(name, str) or name not in self.catalogue:
-            raise Refused(f"{key} must be of the list: {', '.join(self.catalogue)}", key)
+            raise RefusedError(f"{key} must be of the list: {', '.join(self.catalogue)}", key)
         return self.catalogue[name]
 
     async def _game_and_cell(self, game_id: str, inputs: Inputs) -> tuple[Game, Cell]:
@@ -202,7 +201,7 @@ class Service:
         def change() -> Game:
             with self.store.changing(seen.id) as (game, new_moves):
                 if game.moves != seen.moves or game.is_over:
-                    raise Refused("the game has moved on in the meantime; look at it again", None, 409)
+                    raise RefusedError("the game has moved on in the meantime; look at it again", None, 409)
                 game.mines = mines
                 game.is_watched |= move.solver is not None
                 game.reveal(move.cells)
@@ -218,7 +217,7 @@ class Service:
     async def _fatal_probability(self, game: Game, position: Inputs) -> float | None:
         try:
             probability = await self.pool.ask("probability", position | {"cell": game.fatal})
-        except Refused:  # it took too long; the game is lost all the same
+        except RefusedError:  # it took too long; the game is lost all the same
             return None
 
         def change() -> None:
@@ -237,7 +236,7 @@ class Service:
             found, tried, rule = await self.pool.ask("no_guess_board", inputs, ("no guess", "load_no_guess", {}))
             if found is None:
                 boards = f"{tried} boards were tried" if tried else "not even one board was finished"
-                raise Refused(
+                raise RefusedError(
                     f"no board that needs no guess was found in {NO_GUESS_SECONDS:g} seconds: {boards}; "
                     "with fewer mines they are less rare", "no_guess", 409,
                 )  # fmt: skip
@@ -248,7 +247,7 @@ class Service:
 
     async def _solve_game(self, entry: Entry, game: Game) -> Inputs:
         if game.is_over:
-            raise Refused("the game is over", None, 409)
+            raise RefusedError("the game is over", None, 409)
         is_promised = game.moves == 0 and (game.no_guess or game.mode.first_click != "any")
         key = int(random_key(np.uint64(game.seed), 0, game.moves + 1))
         return await self._solve(entry, game.view, game.mode.mines, key, is_promised)
@@ -279,5 +278,3 @@ def _difference(first: list[list[float | None]], second: list[list[float | None]
         "difference": [[None if value != value else value for value in row] for row in difference.tolist()],
         "most": [{"cell": [*cell], "a": a[cell], "b": b[cell]} for cell in most if gaps[cell] > 0],
     }
-
-

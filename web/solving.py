@@ -12,7 +12,7 @@ from minesweeper.posterior import MAX_STATES, Posterior
 from minesweeper.solvers.base import TIE_TOLERANCE
 from web.catalogue import Entry
 from web.reasons import place, why_safe
-from web.validation import Cell, Refused
+from web.validation import Cell, RefusedError
 
 _MOST_EXPLAINED = 8  # safe cells of which the one with the shortest reason is explained
 _BLIND = ("random", "single_point", "double_set", "csp")  # guess at random
@@ -44,16 +44,16 @@ def exact_posterior(view: NDArray[np.int8], num_mines: int, max_states: int = MA
     """The posterior of a position [R, C]; past the budget a weaker answer, which says so.
 
     Raises:
-        Refused: no layout of the mines fits; it names the number that cannot be met.
+        RefusedError: no layout of the mines fits; it names the number that cannot be met.
     """
     try:
         return solve_posterior(view, num_mines, max_states=max_states, over_budget="density")
     except InconsistentViewError as error:
         if error.row is None or error.col is None:
-            raise Refused(f"this position is impossible: {error}", "mines") from error
+            raise RefusedError(f"this position is impossible: {error}", "mines") from error
         cell = (error.row, error.col)
         message = f"this position is impossible: the {view[cell]} at {place(cell)} cannot be met"
-        raise Refused(message, "view", cell=cell) from error
+        raise RefusedError(message, "view", cell=cell) from error
 
 
 def solve(
@@ -68,7 +68,7 @@ def solve(
         is_promised: whether the rules promise that the next cell is safe.
 
     Raises:
-        Refused: the position is impossible.
+        RefusedError: the position is impossible.
     """
     posterior = exact_posterior(view, num_mines)
     begin = time.perf_counter()

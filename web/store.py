@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from minesweeper import Mode
 from web.game import Game, Move
-from web.validation import Refused, mode_name
+from web.validation import RefusedError, mode_name
 
 FORMAT = 1
 KEPT_DAYS = 90  # a game that nobody has asked for as long is deleted; the statistics stay
@@ -74,7 +74,9 @@ class Store:
         with self._transaction() as run:
             version = run("PRAGMA user_version").fetchone()[0]
             if version > FORMAT:
-                raise StoreError(f"{self.path} was written by a newer version (format {version}); choose another data_dir=")
+                raise StoreError(
+                    f"{self.path} was written by a newer version (format {version}); choose another data_dir="
+                )
             if version == 0:
                 for statement in _SCHEMA.split(";"):
                     run(statement)
@@ -118,7 +120,7 @@ class Store:
         """The game of this id, with its clock as it stands.
 
         Raises:
-            Refused: there is none.
+            RefusedError: there is none.
         """
         with self.changing(game_id) as (game, _):
             return game
@@ -128,12 +130,12 @@ class Store:
         """A game to change, and an empty list for the moves that are made; both are kept when the block ends well.
 
         Raises:
-            Refused: there is no such game.
+            RefusedError: there is no such game.
         """
         with self._transaction() as run:
             row = run(f"SELECT {', '.join(_COLUMNS)} FROM games WHERE id = ?", (game_id,)).fetchone()
             if row is None:
-                raise Refused("there is no such game; it may have expired", "id", 404)
+                raise RefusedError("there is no such game; it may have expired", "id", 404)
             game = _game_of(row)
             game.tick(time.time())
             was_over = game.is_over
@@ -141,7 +143,15 @@ class Store:
             yield game, new_moves
             run(_UPDATE, (*_row_of(game), game.id))
             for number, move in enumerate(new_moves, start=game.moves - len(new_moves) + 1):
-                values = (game.id, number, json.dumps(move.cells), move.probability, move.is_guess, move.reason, move.solver)
+                values = (
+                    game.id,
+                    number,
+                    json.dumps(move.cells),
+                    move.probability,
+                    move.is_guess,
+                    move.reason,
+                    move.solver,
+                )
                 run("INSERT INTO moves VALUES (?, ?, ?, ?, ?, ?, ?)", values)
             run("DELETE FROM moves WHERE game = ? AND number > ?", (game.id, game.moves))
             if game.is_over and not was_over and not game.is_watched:
@@ -161,10 +171,16 @@ class Store:
         """The moves of a game, in order."""
         with self._lock:
             rows = self._file.execute(
-                "SELECT cells, probability, is_guess, reason, solver FROM moves WHERE game = ? ORDER BY number", (game_id,)
+                "SELECT cells, probability, is_guess, reason, solver FROM moves WHERE game = ? ORDER BY number",
+                (game_id,),
             ).fetchall()
         return [
-            Move([(row, col) for row, col in json.loads(cells)], probability, None if guess is None else bool(guess), *more)
+            Move(
+                [(row, col) for row, col in json.loads(cells)],
+                probability,
+                None if guess is None else bool(guess),
+                *more,
+            )
             for cells, probability, guess, *more in rows
         ]
 

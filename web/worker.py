@@ -20,7 +20,7 @@ from minesweeper.textio import text_to_view
 from web.catalogue import Entry
 from web.no_guess import find_no_guess
 from web.solving import exact_probability, solve
-from web.validation import Refused
+from web.validation import RefusedError
 
 _WARM_UP = np.full((4, 5), HIDDEN, np.int8)
 _WARM_UP[:2, :2] = [[0, 1], [0, 1]]
@@ -61,7 +61,7 @@ def answer(line: str) -> dict[str, Any]:
     task = json.loads(line)
     try:
         return {"result": TASKS[task["task"]](**task["inputs"])}
-    except Refused as error:
+    except RefusedError as error:
         return {"error": str(error), "key": error.key, "cell": error.cell, "status": error.status}
     except Exception as error:  # the process goes on; the server answers without the details
         traceback.print_exc()
