@@ -3,6 +3,8 @@
 Settings: configs/play.yaml, or `python play.py --help`.
 """
 
+import contextlib
+import os
 import socket
 import sys
 import threading
@@ -132,16 +134,17 @@ def run(cfg: DictConfig) -> None:
     mode = make_mode(cfg.mode) if cfg.get("mode") is not None else None
     if cfg.ui == "page":
         serve(cfg, catalogue, mode)
+    elif cfg.watch == "list":
+        print("\n".join(f"{entry.id:<20} {entry.label}" for entry in catalogue.values()))
     elif cfg.watch is not None:
         first_cell = cfg.first_cell if isinstance(cfg.first_cell, str) else list(cfg.first_cell)
-        watch(catalogue, cfg.watch, mode or MODES["beginner"], cfg.games, cfg.seed, first_cell, cfg.quiet)
+        check_choice("watch", cfg.watch, catalogue)
+        watch(catalogue[cfg.watch], mode or MODES["beginner"], cfg.games, cfg.seed, first_cell, cfg.quiet)
     else:
-        store = Store(data_file(cfg))
-        try:
-            is_new = cfg.new or mode is not None or cfg.seed is not None or cfg.no_guess
-            play(store, catalogue, cfg.solver, mode or MODES["beginner"], cfg.seed, cfg.no_guess, is_new)
-        finally:
-            store.close()
+        check_choice("solver", cfg.solver, catalogue)
+        is_new = cfg.new or mode is not None or cfg.seed is not None or cfg.no_guess
+        with contextlib.closing(Store(data_file(cfg))) as store:
+            play(store, catalogue[cfg.solver], mode or MODES["beginner"], cfg.seed, cfg.no_guess, is_new)
 
 
 @hydra.main(version_base="1.3", config_path="configs", config_name="play")
@@ -156,6 +159,8 @@ def main(cfg: DictConfig) -> None:
         sys.exit(f"error: the page needs {error.name}, which is not installed; run: {INSTALL}")
     except KeyboardInterrupt:
         print()
+    except BrokenPipeError:  # whoever read this has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper import HIDDEN, LOST, PLAYING, WON, Games, Mode
+from minesweeper.board import random_key
 from web.validation import Cell, RefusedError, mode_name
 
 LONGEST_LOOK = 60.0  # seconds that the clock counts at most between two requests of a page
@@ -81,6 +82,16 @@ class Game:
     def is_over(self) -> bool:
         """Whether it is won or lost."""
         return self.status in ("won", "lost")
+
+    @property
+    def is_promised(self) -> bool:
+        """Whether the rules promise that the next cell is safe."""
+        return self.moves == 0 and (self.no_guess or self.mode.first_click != "any")
+
+    @property
+    def choice_key(self) -> int:
+        """What a solver's random choices in its next move depend on."""
+        return int(random_key(np.uint64(self.seed), 0, self.moves + 1))
 
     def tick(self, now: float) -> None:
         """Brings the clock to `now`; a long time without a look at the game does not count."""

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from minesweeper import PLAYING, WON, Games, Mode, mine_posterior
 from minesweeper.frontier import SAFE
 from minesweeper.posterior import proved_by_single_point
-from web.validation import Cell
+from web.validation import Cell, RefusedError
 
+NO_GUESS_SECONDS = 5.0
 _MAX_STATES = 100_000  # of one position: what needs more is no board for people
 _FIRST_BATCH, _LARGEST_BATCH = 16, 256
 _CELLS_AT_ONCE = 200_000
@@ -55,6 +56,22 @@ def find_no_guess(mode: Mode, seed: int, cell: Cell, seconds: float) -> Found:
             return Found(board, board + 1, rules.first_click)
         tried += batch
         batch *= 2
+
+
+def need_no_guess(mode: Mode, seed: int, cell: Cell, seconds: float = NO_GUESS_SECONDS) -> tuple[int, str]:
+    """The game index and the rule of the first click of a board from `find_no_guess`.
+
+    Raises:
+        RefusedError: none was found in time.
+    """
+    board, tried, rule = find_no_guess(mode, seed, cell, seconds)
+    if board is None:
+        boards = f"{tried} boards were tried" if tried else "not even a few boards were finished"
+        message = (
+            f"no board without a guess was found in {seconds:g} seconds: {boards}; fewer mines make them less rare"
+        )
+        raise RefusedError(message, "no_guess", 409)
+    return board, rule
 
 
 def proved_safe(views: NDArray[np.int8], num_mines: int) -> NDArray[np.bool_]:

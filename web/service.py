@@ -1,30 +1,29 @@
 """What the page can ask for, without HTTP: each request a method from checked inputs to the answer of API.md."""
 
+import contextlib
 import json
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from minesweeper import MODES, Mode
-from minesweeper.board import random_key
 from minesweeper.mode import FIRST_CLICKS
 from minesweeper.textio import view_to_text
 from web import validation
 from web.catalogue import DEFAULT_SOLVER, Entry
 from web.game import Game, Move
+from web.no_guess import NO_GUESS_SECONDS
 from web.pool import Pool
 from web.store import Store
 from web.validation import LIMITS, Cell, RefusedError, check_keys
 
-NO_GUESS_SECONDS = 5.0
 _MOST_SETTINGS = 4096  # bytes
 _MOST_DISAGREEMENTS = 10
 
 Inputs = dict[str, Any]
-T = TypeVar("T")
 
 
 class Service:
@@ -196,61 +195,29 @@ class Service:
 
     async def _play(self, seen: Game, move: Move) -> Inputs:
         """Makes a move in a game that was `seen` as it is; the game after it."""
-        mines = await self._lay(seen, move.cells[0]) if seen.mines is None else seen.mines
-
-        def change() -> Game:
-            with self.store.changing(seen.id) as (game, new_moves):
-                if game.moves != seen.moves or game.is_over:
-                    raise RefusedError("the game has moved on in the meantime; look at it again", None, 409)
-                game.mines = mines
-                game.is_watched |= move.solver is not None
-                game.reveal(move.cells)
-                new_moves.append(move)
-                return game
-
-        game = await run_sync(change)
+        if seen.mines is None:
+            await self._lay(seen, move.cells[0])
+        game = await run_sync(self.store.play, seen, move)
         if game.fatal:
-            position = {"view": view_to_text(seen.view), "mines": seen.mode.mines}
-            game.fatal_probability = await self._fatal_probability(game, position)
+            position = {"view": view_to_text(seen.view), "mines": seen.mode.mines, "cell": game.fatal}
+            with contextlib.suppress(RefusedError):  # it took too long; the game is lost all the same
+                game.fatal_probability = await self.pool.ask("probability", position)
+                await run_sync(self.store.keep_fatal_probability, game)
         return game.public()
 
-    async def _fatal_probability(self, game: Game, position: Inputs) -> float | None:
-        try:
-            probability = await self.pool.ask("probability", position | {"cell": game.fatal})
-        except RefusedError:  # it took too long; the game is lost all the same
-            return None
-
-        def change() -> None:
-            with self.store.changing(game.id) as (now, _):
-                if now.fatal == game.fatal:
-                    now.fatal_probability = probability
-
-        await run_sync(change)
-        return probability
-
-    async def _lay(self, game: Game, cell: Cell) -> NDArray[np.bool_]:
-        """The mines for a first reveal at `cell`."""
-        index, rule = 0, game.mode.first_click
+    async def _lay(self, game: Game, cell: Cell) -> None:
+        """Lays the mines for a first reveal at `cell`."""
         if game.no_guess:
             inputs = {"mode": asdict(game.mode), "seed": game.seed, "cell": cell, "seconds": NO_GUESS_SECONDS}
-            found, tried, rule = await self.pool.ask("no_guess_board", inputs, ("no guess", "load_no_guess", {}))
-            if found is None:
-                boards = f"{tried} boards were tried" if tried else "not even one board was finished"
-                raise RefusedError(
-                    f"no board that needs no guess was found in {NO_GUESS_SECONDS:g} seconds: {boards}; "
-                    "with fewer mines they are less rare", "no_guess", 409,
-                )  # fmt: skip
-            index = found
-        await run_sync(game.lay, cell, index, rule)
-        assert game.mines is not None
-        return game.mines
+            board, rule = await self.pool.ask("no_guess_board", inputs, ("no guess", "load_no_guess", {}))
+            await run_sync(game.lay, cell, board, rule)
+        else:
+            await run_sync(game.lay, cell)
 
     async def _solve_game(self, entry: Entry, game: Game) -> Inputs:
         if game.is_over:
             raise RefusedError("the game is over", None, 409)
-        is_promised = game.moves == 0 and (game.no_guess or game.mode.first_click != "any")
-        key = int(random_key(np.uint64(game.seed), 0, game.moves + 1))
-        return await self._solve(entry, game.view, game.mode.mines, key, is_promised)
+        return await self._solve(entry, game.view, game.mode.mines, game.choice_key, game.is_promised)
 
     async def _solve(
         self, entry: Entry, view: NDArray[np.int8], mines: int, key: int = 0, is_promised: bool = False

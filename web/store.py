@@ -158,6 +158,30 @@ class Store:
                 result = (game.id, statistics_name(game), game.status == "won", game.seconds)
                 run("INSERT OR IGNORE INTO results (game, mode, won, seconds) VALUES (?, ?, ?, ?)", result)
 
+    def play(self, seen: Game, move: Move) -> Game:
+        """Makes a move in a game whose mines are laid; the game after it.
+
+        Args:
+            seen: the game as the player saw it.
+
+        Raises:
+            RefusedError: it is no longer as the player saw it.
+        """
+        with self.changing(seen.id) as (game, new_moves):
+            if game.moves != seen.moves or game.is_over:
+                raise RefusedError("the game has moved on in the meantime; look at it again", None, 409)
+            game.mines = seen.mines
+            game.is_watched |= move.solver is not None
+            game.reveal(move.cells)
+            new_moves.append(move)
+            return game
+
+    def keep_fatal_probability(self, lost: Game) -> None:
+        """Keeps what was found out about the end of a game."""
+        with self.changing(lost.id) as (game, _):
+            if game.fatal == lost.fatal:
+                game.fatal_probability = lost.fatal_probability
+
     def current(self) -> Game | None:
         """The game played last by hand that is not over."""
         with self._lock:

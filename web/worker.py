@@ -18,7 +18,7 @@ import numpy as np
 from minesweeper import HIDDEN, Mode
 from minesweeper.textio import text_to_view
 from web.catalogue import Entry
-from web.no_guess import find_no_guess
+from web.no_guess import need_no_guess
 from web.solving import exact_probability, solve
 from web.validation import RefusedError
 
@@ -31,9 +31,9 @@ def load(entry: dict[str, Any]) -> dict[str, Any]:
     return solve(Entry(**entry), _WARM_UP, 5)
 
 
-def load_no_guess() -> list[Any]:
+def load_no_guess() -> tuple[int, str]:
     """Makes the search for boards ready."""
-    return list(find_no_guess(Mode(4, 4, 1), 0, (0, 0), 60.0))
+    return need_no_guess(Mode(4, 4, 1), 0, (0, 0), 60.0)
 
 
 def solve_position(entry: dict[str, Any], view: str, mines: int, key: int, is_promised: bool) -> dict[str, Any]:
@@ -46,9 +46,9 @@ def probability(view: str, mines: int, cell: list[int]) -> float | None:
     return exact_probability(text_to_view(view)[0], mines, (cell[0], cell[1]))
 
 
-def no_guess_board(mode: dict[str, Any], seed: int, cell: list[int], seconds: float) -> list[Any]:
-    """See `no_guess.find_no_guess`; its result as a list."""
-    return list(find_no_guess(Mode(**mode), seed, (cell[0], cell[1]), seconds))
+def no_guess_board(mode: dict[str, Any], seed: int, cell: list[int], seconds: float) -> tuple[int, str]:
+    """See `no_guess.need_no_guess`."""
+    return need_no_guess(Mode(**mode), seed, (cell[0], cell[1]), seconds)
 
 
 TASKS: dict[str, Callable[..., Any]] = {
