@@ -66,9 +66,9 @@ def need_no_guess(mode: Mode, seed: int, cell: Cell, seconds: float = NO_GUESS_S
     """
     board, tried, rule = find_no_guess(mode, seed, cell, seconds)
     if board is None:
-        boards = f"{tried} boards were tried" if tried else "not even a few boards were finished"
         message = (
-            f"no board without a guess was found in {seconds:g} seconds: {boards}; fewer mines make them less rare"
+            f"no board that needs no guess was found in {seconds:g} seconds, of {tried} that were tried; "
+            "with fewer mines they are less rare"
         )
         raise RefusedError(message, "no_guess", 409)
     return board, rule

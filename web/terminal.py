@@ -142,7 +142,7 @@ def watch(entry: Entry, mode: Mode, games: int, seed: int | None, first_cell: st
             records = play_games(solver_of(entry), mode, games, seed, first_cell, progress=bar.update)
     else:
         results = [_watch_one(entry, mode, index, seed, first_cell) for index in range(games)]
-        records = np.rec.fromrecords(results, names="won,guesses,moves")
+        records = np.array(results, [("won", "?"), ("guesses", "i4"), ("moves", "i4")]).view(np.recarray)
     won = rate("won", records.won)
     print(
         f"{entry.id}: {int(records.won.sum())} of {games} games won, {100 * won['won']:.1f}% "
@@ -193,12 +193,9 @@ def describe(game: Game) -> str:
     if game.is_over:
         end = f"{game.status} in {game.seconds:.0f} seconds; seed={game.seed}"
         if game.fatal:
-            chance = (
-                ""
-                if game.fatal_probability is None
-                else f": it was one with probability {percent(game.fatal_probability)}"
-            )
-            end += f"; the mine was at {place(game.fatal)}{chance}"
+            end += f"; the mine was at {place(game.fatal)}"
+        if game.fatal_probability is not None:
+            end += f", where the chance of one was {percent(game.fatal_probability)}"
         return f"{board}: {end}; n begins a new game, q quits"
     return f"{board}, {told['mines_left']} left"
 
