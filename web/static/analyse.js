@@ -12,6 +12,7 @@ const EXAMPLE = {
   view: "...1101..\n....201..\n.2..20111\n.211101.1\n.200012..\n.10012.2.\n11112.2..\n.....2...\n.........",
   mines: 12,
 };
+const THINKING_MS = 300;
 const MOST_SAVED = 1500; // characters of a position that settings hold
 
 export class Analyse {
@@ -79,6 +80,7 @@ export class Analyse {
   async #solve() {
     this.#remember();
     const values = { view: this.#view, mines: this.#mines, solver: this.ui.solver.value };
+    const isThinking = setTimeout(() => this.ui.message.replaceChildren("Thinking…"), THINKING_MS);
     try {
       const solution = await this.#latest.run((signal) => api.solve(values, signal));
       if (!solution) return;
@@ -91,6 +93,8 @@ export class Analyse {
       hideSolution(this.ui.solution, this.board);
       this.board.mark("is-fault", error.cell ? [error.cell] : []);
       this.#say(error.message);
+    } finally {
+      clearTimeout(isThinking);
     }
   }
 
@@ -151,7 +155,7 @@ export class Analyse {
   }
 
   #makePalette() {
-    const names = { [CYCLING]: "Next", ".": "Hidden", F: "Flag" };
+    const names = { [CYCLING]: "Cycle", ".": "Hidden", F: "Flag" };
     for (const value of [CYCLING, ...CYCLE]) {
       const radio = element("input", { type: "radio", name: "brush", value, checked: value === CYCLING });
       const face = element("span", {}, value === "." || value === "F" ? "" : (names[value] ?? value));

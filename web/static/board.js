@@ -9,6 +9,7 @@ const WORDS = { ".": "hidden", F: "flag", "*": "mine", X: "the mine that was ope
 const PROOFS = { s: ", proved safe", m: ", proved a mine" };
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-8, 0], PageDown: [8, 0] };
 
+const shown = (value) => (value === null || value === undefined ? null : Math.round(value * 1000)); // what can be seen of it
 const EMPTY = new Uint8Array(0);
 
 export class Board {
@@ -59,7 +60,7 @@ export class Board {
     for (let index = 0; index < this.cells.length; index++) {
       if (
         before.view[index] !== this.view[index] ||
-        (before.values[index] ?? null) !== (this.#values[index] ?? null) ||
+        shown(before.values[index]) !== shown(this.#values[index]) ||
         before.proved[index] !== this.#proved[index] ||
         before.isFrontier[index] !== isFrontier[index] ||
         (isRepainted && (this.#values[index] ?? null) !== null)
@@ -154,6 +155,7 @@ export class Board {
     const character = this.view[index];
     const value = this.#values[index] ?? null;
     const proof = this.#proved[index];
+    let text;
     button.dataset.shows = character;
     if (value === null) {
       if (button.dataset.ink) {
@@ -161,15 +163,16 @@ export class Board {
         delete button.dataset.ink;
         delete button.dataset.proved;
       }
-      button.textContent = character >= "1" && character <= "8" ? character : "";
+      text = character >= "1" && character <= "8" ? character : "";
     } else {
       const { background, ink } = this.#paintOf(value);
       button.style.backgroundColor = background;
       button.dataset.ink = ink;
       button.classList.toggle("is-interior", !this.#isFrontier[index]);
       button.dataset.proved = proof === "s" || proof === "m" ? proof : "";
-      button.textContent = this.#isSigned ? shortPercent(Math.abs(value)) : shortPercent(value);
+      text = this.#isSigned ? shortPercent(Math.abs(value)) : shortPercent(value);
     }
+    if (button.textContent !== text) button.textContent = text;
     button.setAttribute("aria-label", capitalised(this.#describe(index)));
   }
 

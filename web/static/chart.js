@@ -3,7 +3,7 @@ import { element, svg } from "./dom.js";
 import { probabilityPaint } from "./heatmap.js";
 import { percent } from "./text.js";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [300, 116, 30, 16, 6];
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [300, 96, 30, 14, 5];
 const LEAST_SLOTS = 12; // the bars of a young game are not wider than this many would be
 
 export class RiskChart {
@@ -59,7 +59,7 @@ export class RiskChart {
     const risks = moves.filter((move) => move.probability > 0);
     const survival = moves.reduce((product, move) => product * (1 - move.probability), 1);
     const text = moves.length
-      ? `${risks.length} of ${moves.length} moves at a risk; the chance to survive them all was ${percent(survival)}.`
+      ? risks.length ? `${risks.length} of ${moves.length} moves at a risk; chance to survive them: ${percent(survival)}.` : `${moves.length} moves without a risk.`
       : "No moves yet.";
     this.drawing.replaceChildren(svg("title", {}, text), ...parts);
     this.summary.textContent = text;

@@ -9,6 +9,8 @@ import { cellName, cellNames, percent, positionFrom, positionHash, signedPercent
 
 const SOURCES = { play: "Game in Play", watch: "Game in Watch", analyse: "Position in Analyse", link: "As given" };
 
+const THINKING_MS = 300;
+
 export class Compare {
   #position = null;
   #answer = null;
@@ -36,7 +38,8 @@ export class Compare {
       this.#position = linked;
       await this.#refresh();
     } else if (!this.#position) {
-      this.ui.source.value = (await this.app.position("play")) ? "play" : "analyse";
+      const game = await this.app.position("play");
+      this.ui.source.value = /[0-8]/.test(game?.view ?? "") ? "play" : "analyse";
       await this.#take();
     } else if (this.ui.source.value !== "link") {
       await this.#take();
@@ -65,6 +68,8 @@ export class Compare {
   async #refresh() {
     const solvers = [this.ui.solverA.value, this.ui.solverB.value];
     history.replaceState(null, "", this.#hash());
+    const isThinking = setTimeout(() => (this.ui.message.textContent = "Thinking…"), THINKING_MS);
+    if (!this.#answer) this.boards.forEach((board) => board.show(this.#position.view));
     try {
       const answer = await this.#latest.run((signal) => api.compare({ ...this.#position, solvers }, signal));
       if (!answer) return;
@@ -77,6 +82,8 @@ export class Compare {
       this.boards.forEach((board) => board.mark("is-fault", error.cell ? [error.cell] : []));
       for (const name of ["legend", "difference", "table"]) this.ui[name].replaceChildren();
       this.#problem(error.message);
+    } finally {
+      clearTimeout(isThinking);
     }
   }
 
@@ -107,11 +114,11 @@ export class Compare {
     );
     this.ui.legend.replaceChildren(probabilityLegend());
     this.ui.difference.replaceChildren(differenceLegend(scale, a, b));
-    this.#drawTable(most, a, b);
+    this.#drawTable(most);
   }
 
-  #drawTable(most, a, b) {
-    const head = element("tr", {}, ...["Cell", a, b, "Difference"].map((text) => element("th", { scope: "col" }, text)));
+  #drawTable(most) {
+    const head = element("tr", {}, ...["Cell", "First", "Second", "Difference"].map((text) => element("th", { scope: "col" }, text)));
     const rows = most.map((entry) => {
       const link = element("button", { type: "button", className: "cell-link" }, cellName(entry.cell));
       const mark = (cells) => () => this.boards.forEach((board) => board.mark("is-linked", cells));

@@ -43,7 +43,7 @@ export function differencePaint(scale) {
 /** A round number not below the largest difference, so that small disagreements are seen too. */
 export function differenceScale(rows) {
   const largest = Math.max(0, ...rows.map((row) => row.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0)));
-  return [0.01, 0.05, 0.1, 0.25, 0.5].find((scale) => scale >= largest) ?? 1;
+  return [0.01, 0.02, 0.05, 0.1, 0.25, 0.5].find((scale) => scale >= largest) ?? 1;
 }
 
 export function isDark() {
@@ -51,8 +51,8 @@ export function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Legend of the probabilities: ramp, ticks and the signs of proofs. */
-export function probabilityLegend() {
+/** Legend of the probabilities: ramp, ticks and, if wanted, the signs on the cells. */
+export function probabilityLegend(hasSigns = true) {
   const ramp = gradient(Array.from({ length: 21 }, (_, step) => probabilityPaint(step / 20).background));
   const signs = element(
     "div",
@@ -61,7 +61,7 @@ export function probabilityLegend() {
     element("span", {}, element("i", { className: "icon mine" }), "proved mine"),
     element("span", {}, element("i", { className: "ring" }), "best move"),
   );
-  return legend("Chance of a mine", ramp, [0, 0.25, 0.5, 0.75, 1].map(percent), signs);
+  return legend("Chance of a mine", ramp, [0, 0.25, 0.5, 0.75, 1].map(percent), hasSigns ? signs : "");
 }
 
 /** Legend of the differences. */

@@ -5,7 +5,7 @@ import { copyFrom, element, isTyping, references } from "./dom.js";
 import { showFace } from "./face.js";
 import { GameForm, presetOf } from "./gameform.js";
 import { keep, settings } from "./settings.js";
-import { fillSolvers, heatOf, hideSolution, linkedSentence, showSolution } from "./solution.js";
+import { fillSolvers, heatOf, heatOn, hideSolution, linkedSentence, showSolution } from "./solution.js";
 import { cellName, percent } from "./text.js";
 
 const HEARTBEAT_MS = 15000; // the clock does not count the time when no page asks about the game
@@ -103,7 +103,7 @@ export class Play {
     const isOther = this.game?.id !== game.id;
     this.game = game;
     this.#seen = performance.now();
-    if (isOther) this.ui.message.textContent = "";
+    if (isOther) this.#say("");
     this.#draw();
     if (game.status === "won" || game.status === "lost") this.#end();
     else if (this.ui.hints.checked) this.#askHint();
@@ -112,15 +112,7 @@ export class Play {
   }
 
   #draw() {
-    const { view } = this.game;
-    if (this.#heat && this.#heat.values.length === this.game.rows && this.#heat.values[0].length === this.game.cols) {
-      const lines = view.split("\n");
-      const hidden = (row, col) => ".F".includes(lines[row][col]);
-      const values = this.#heat.values.map((line, row) => line.map((value, col) => (hidden(row, col) ? value : null)));
-      this.board.show(view, { ...this.#heat, values });
-    } else {
-      this.board.show(view);
-    }
+    this.board.show(this.game.view, heatOn(this.game.view, this.#heat));
     this.#face();
     this.ui.minesLeft.textContent = String(this.game.mines_left).padStart(3, "0");
     this.root.dataset.status = this.game.status;
@@ -145,9 +137,10 @@ export class Play {
     const { id } = this.game;
     return this.#queue.run(async () => {
       if (this.game.id !== id) return;
+      if (this.game.no_guess && this.game.status === "new") this.#say("Looking for a board that needs no guess…");
       const game = await this.#try(() => request(id));
       if (!game || this.game.id !== id) return;
-      this.ui.message.textContent = "";
+      this.#say("");
       this.apply(game);
       if (game.status === "playing") this.#announce(cell);
     });
@@ -203,6 +196,10 @@ export class Play {
 
   #isSatisfied(cell, character) {
     return this.board.neighbours(cell).filter((beside) => this.board.at(beside) === "F").length === Number(character);
+  }
+
+  #say(text) {
+    this.ui.message.textContent = text;
   }
 
   #press(isDown) {

@@ -25,6 +25,14 @@ export function heatOf(solution) {
   return { values: solution.probabilities, proved: solution.proved, paint: probabilityPaint };
 }
 
+/** The part of an older heat map that still holds for a view: its cells that are hidden there; null for another size. */
+export function heatOn(view, heat) {
+  const lines = view.split("\n");
+  if (!heat || heat.values.length !== lines.length || heat.values[0].length !== lines[0].length) return null;
+  const isHidden = (row, col) => lines[row][col] === "." || lines[row][col] === "F";
+  return { ...heat, values: heat.values.map((line, row) => line.map((value, col) => (isHidden(row, col) ? value : null))) };
+}
+
 /** A sentence in which each cell that it names is a button that shows the cell on the board. */
 export function linkedSentence(text, board) {
   const line = element("span");
@@ -62,6 +70,7 @@ export function riskBadge(probability, isGuess) {
 /** Shows a solution beside its board; `onMake(cells)` adds a button that makes the move. */
 export function showSolution(host, board, solution, onMake = null) {
   const { move } = solution;
+  const isFocused = host.querySelector(".make") === document.activeElement && document.activeElement !== null;
   board.mark("is-best", move?.cells ?? []);
   const parts = [];
   if (move) {
@@ -72,7 +81,7 @@ export function showSolution(host, board, solution, onMake = null) {
     }
     parts.push(element("p", { className: "reason" }, linkedSentence(`${capitalised(move.reason)}.`, board)));
     if (onMake && move.cells.length) {
-      const make = element("button", { type: "button" }, move.cells.length > 1 ? "Make these moves" : "Make this move");
+      const make = element("button", { type: "button", className: "make" }, move.cells.length > 1 ? "Make these moves" : "Make this move");
       make.addEventListener("click", () => onMake(move.cells));
       parts.push(make);
     }
@@ -80,6 +89,7 @@ export function showSolution(host, board, solution, onMake = null) {
   const kind = solution.exact ? "Exact probabilities" : "Estimates";
   parts.push(probabilityLegend(), element("p", { className: "note" }, `${kind}, ${solution.milliseconds.toFixed(1)} ms`));
   host.replaceChildren(...parts);
+  if (isFocused) host.querySelector(".make")?.focus();
 }
 
 /** Takes the answer away again; `text` says why, if it has a reason. */

@@ -6,7 +6,7 @@ import { element, isTyping, references } from "./dom.js";
 import { GameForm } from "./gameform.js";
 import { probabilityLegend } from "./heatmap.js";
 import { keep, settings } from "./settings.js";
-import { fillSolvers, heatOf, linkedSentence, riskBadge, solverLabel } from "./solution.js";
+import { fillSolvers, heatOf, heatOn, linkedSentence, riskBadge, solverLabel } from "./solution.js";
 import { capitalised, cellNames, emptyView } from "./text.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 64]; // moves a second
@@ -36,7 +36,7 @@ export class Watch {
     fillSolvers(this.ui.solver, app.config, settings.watchSolver);
     this.ui.speed.value = settings.speed ?? 2;
     this.ui.heat.checked = settings.watchHeat ?? true;
-    this.ui.legend.append(probabilityLegend());
+    this.ui.legend.append(probabilityLegend(false));
     this.#listen();
   }
 
@@ -76,7 +76,7 @@ export class Watch {
   goTo(number) {
     this.current = Math.min(Math.max(number, 0), this.moves.length);
     const move = this.moves[this.current - 1];
-    this.board.show(this.#view(), this.#isEnd() ? null : this.heat);
+    this.board.show(this.#view(), this.#isEnd() ? null : heatOn(this.#view(), this.heat));
     this.board.mark("is-last", move?.cells ?? []);
     this.#showHeat();
     this.#showMove(move);
@@ -152,7 +152,6 @@ export class Watch {
       this.#solve.cancel();
       this.heat = null;
       this.board.show(view);
-      this.board.mark("is-best");
       return;
     }
     try {
