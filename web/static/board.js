@@ -4,6 +4,7 @@ import { FIRST, capitalised, cellName, percent, shortPercent, signedPercent } fr
 
 const LONG_PRESS_MS = 420;
 const SMALL_PX = 24; // below this a cell has no room for a percentage
+const LIMITS = ["--least", "--most", "--beside", "--above"];
 const LARGE = 1000; // cells; rows out of sight of a larger board are not laid out
 const WORDS = { ".": "hidden", F: "flag", "*": "mine", X: "the mine that was opened", "!": "wrong flag", 0: "empty" };
 const PROOFS = { s: ", proved safe", m: ", proved a mine" };
@@ -40,7 +41,8 @@ export class Board {
     this.tip = element("div", { className: "tip", hidden: true, "aria-hidden": "true" });
     host.append(this.grid, this.tip);
     this.#listen();
-    new ResizeObserver(() => this.#measure()).observe(this.grid);
+    new ResizeObserver(() => this.#fit()).observe(host.parentElement);
+    addEventListener("resize", () => this.#fit());
   }
 
   /** Shows a view (rows joined by line breaks) and, if given, a heat map {values, proved, paint, isSigned}. */
@@ -128,11 +130,10 @@ export class Board {
       lines.push(line);
     }
     this.cells[0].tabIndex = 0;
-    this.host.style.setProperty("--rows", rows);
     this.host.style.setProperty("--cols", cols);
-    this.host.closest(".stage, .boards")?.style.setProperty("--rows", rows);
-    this.host.closest(".stage, .boards")?.style.setProperty("--cols", cols);
+    this.host.closest(".boards")?.style.setProperty("--cols", cols);
     this.grid.classList.toggle("is-large", rows * cols > LARGE);
+    this.#fit();
     this.grid.replaceChildren(...lines);
   }
 
@@ -201,9 +202,17 @@ export class Board {
     this.tip.style.top = `${cell.top < 60 ? cell.bottom + 34 : cell.top}px`;
   }
 
-  #measure() {
-    const width = this.cells[0]?.offsetWidth;
-    if (width) this.grid.classList.toggle("is-small", width < SMALL_PX);
+  /** Makes the cells as large as the place allows, within limits that the style sheet sets in rem. */
+  #fit() {
+    const place = this.host.parentElement.clientWidth;
+    if (!place || !this.cols) return;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const style = getComputedStyle(this.host);
+    const [least, most, beside, above] = LIMITS.map((name) => rem * Number(style.getPropertyValue(name)));
+    const fitting = Math.min((place - beside) / this.cols, (innerHeight - above) / this.rows) - 1;
+    const cell = Math.floor(Math.min(Math.max(fitting, least), most));
+    this.host.style.setProperty("--cell", `${cell}px`);
+    this.grid.classList.toggle("is-small", cell < SMALL_PX);
   }
 
   #listen() {

@@ -10,7 +10,7 @@ const VIRIDIS = [
 ];
 const LESS = [33, 102, 172];
 const MORE = [217, 95, 2];
-const NEUTRAL = { light: [244, 244, 240], dark: [58, 64, 72] };
+const NEUTRAL = { light: [222, 224, 228], dark: [58, 64, 72] };
 const DARKEST = 0.15; // of viridis: below this it is so dark that small probabilities look alike
 const STEPS = 1000;
 
@@ -43,7 +43,7 @@ export function differencePaint(scale) {
 /** A round number not below the largest difference, so that small disagreements are seen too. */
 export function differenceScale(rows) {
   const largest = Math.max(0, ...rows.map((row) => row.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0)));
-  return [0.01, 0.02, 0.05, 0.1, 0.25, 0.5].find((scale) => scale >= largest) ?? 1;
+  return [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75].find((scale) => scale >= largest) ?? 1;
 }
 
 export function isDark() {

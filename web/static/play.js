@@ -103,6 +103,7 @@ export class Play {
     const isOther = this.game?.id !== game.id;
     this.game = game;
     this.#seen = performance.now();
+    this.board.mark("is-best");
     if (isOther) this.#say("");
     this.#draw();
     if (game.status === "won" || game.status === "lost") this.#end();
@@ -164,7 +165,7 @@ export class Play {
     const stale = setTimeout(() => {
       this.#heat = null;
       this.#draw();
-      hideSolution(this.ui.solution, this.board, "Thinking…");
+      hideSolution(this.ui.solution, this.board, "Thinking…", false);
     }, STALE_MS);
     try {
       const solution = await this.#hint.run((signal) => api.hint(game.id, this.ui.solver.value, signal));
@@ -215,7 +216,8 @@ export class Play {
   #tick() {
     if (!this.game) return;
     const more = this.game.status === "playing" ? (performance.now() - this.#seen) / 1000 : 0;
-    this.ui.timer.textContent = String(Math.floor(this.game.seconds + more)).padStart(3, "0");
+    const text = String(Math.floor(this.game.seconds + more)).padStart(3, "0");
+    if (this.ui.timer.textContent !== text) this.ui.timer.textContent = text;
   }
 
   async #beat() {

@@ -93,8 +93,8 @@ export function showSolution(host, board, solution, onMake = null) {
 }
 
 /** Takes the answer away again; `text` says why, if it has a reason. */
-export function hideSolution(host, board, text = "") {
+export function hideSolution(host, board, text = "", isProblem = true) {
   board.mark("is-best");
   board.mark("is-linked");
-  host.replaceChildren(...(text ? [element("p", { className: "problem" }, text)] : []));
+  host.replaceChildren(...(text ? [element("p", { className: isProblem ? "problem" : "note" }, text)] : []));
 }

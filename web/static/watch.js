@@ -78,7 +78,7 @@ export class Watch {
     const move = this.moves[this.current - 1];
     this.board.show(this.#view(), this.#isEnd() ? null : heatOn(this.#view(), this.heat));
     this.board.mark("is-last", move?.cells ?? []);
-    this.#showHeat();
+    this.heatShown = this.#showHeat();
     this.#showMove(move);
     this.#showList();
     this.chart.show(this.moves, this.current);
@@ -114,6 +114,7 @@ export class Watch {
     const next = async () => {
       const start = performance.now();
       const isMoved = await this.forward();
+      await this.heatShown; // else a fast game would never show it
       if (this.#timer === null) return;
       if (!isMoved || this.#isEnd()) this.pause();
       else this.#timer = setTimeout(next, Math.max(0, 1000 / SPEEDS[this.ui.speed.value] - (performance.now() - start)));
