@@ -39,7 +39,8 @@ export class Board {
     host.classList.add("board");
     this.grid = element("div", { className: "grid", role: "grid", "aria-label": label });
     this.tip = element("div", { className: "tip", hidden: true, "aria-hidden": "true" });
-    host.append(this.grid, this.tip);
+    host.append(this.grid);
+    document.body.append(this.tip); // outside the frame, which would cut it off
     this.#listen();
     new ResizeObserver(() => this.#fit()).observe(host.parentElement);
     addEventListener("resize", () => this.#fit());

@@ -103,7 +103,7 @@ export class Compare {
       board.mark("is-best", solutions[index]?.move?.cells ?? []);
     });
     [["captionA", a, solutions[0]], ["captionB", b, solutions[1]]].forEach(([ref, label, { move }]) => {
-      const best = move?.cells.length ? ["would open ", cellNames(move.cells, 1), " ", riskBadge(move.probability, move.is_guess)] : [];
+      const best = move?.cells.length ? [riskBadge(move.probability, move.is_guess), " ", cellNames(move.cells, 1)] : [];
       this.ui[ref].replaceChildren(element("strong", {}, label), element("span", {}, ...best));
     });
     const values = difference.flat().filter((value) => value !== null);
