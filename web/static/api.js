@@ -17,6 +17,7 @@ async function request(method, path, body, signal) {
     response = await fetch(`/api/${path}`, {
       method,
       signal,
+      keepalive: method === "PUT", // settings are saved when the page is closed too
       headers: body === undefined ? {} : { "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });

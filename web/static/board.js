@@ -72,7 +72,6 @@ export class Board {
         changed++;
       }
     }
-    this.grid.classList.toggle("has-heat", heat !== null);
     if (!this.tip.hidden) this.#showTip(this.#tipIndex);
     return changed;
   }

@@ -17,6 +17,7 @@ export class Play {
   #hint = new Latest();
   #heat = null;
   #seen = 0; // time of the last answer, for the clock
+  #isMaking = false;
   #isTense = false;
   #isFlagging = false;
 
@@ -35,6 +36,7 @@ export class Play {
       onStart: (values, isAsked) => {
         keep({ form: values });
         if (isAsked || this.game?.status !== "playing") this.start(values);
+        else this.#say("“New game” leaves this one for the mode that you chose.");
       },
     });
     fillSolvers(this.ui.solver, app.config, settings.hintSolver);
@@ -107,8 +109,8 @@ export class Play {
     if (isOther) this.#say("");
     this.#draw();
     if (game.status === "won" || game.status === "lost") this.#end();
-    else if (this.ui.hints.checked) this.#askHint();
-    else this.#clearHint();
+    else if (!this.ui.hints.checked) this.#clearHint();
+    else if (!this.#isMaking) this.#askHint();
     this.#tick();
   }
 
@@ -131,7 +133,6 @@ export class Play {
       const place = fatal ? ` at ${cellName(fatal.cell)}${chance}.` : ".";
       this.ui.message.replaceChildren(element("strong", {}, "Lost"), linkedSentence(place, this.board));
     }
-    dispatchEvent(new Event("gameover"));
   }
 
   #move(request, cell) {
@@ -153,11 +154,17 @@ export class Play {
     this.ui.message.replaceChildren(element("span", { className: "spoken" }, button.getAttribute("aria-label")));
   }
 
+  /** Reveals the cells that a solver recommends; the next hint is asked for after the last. */
   async #make(cells) {
+    const { id } = this.game;
+    this.#isMaking = true;
     for (const cell of cells) {
+      if (this.game.id !== id) break;
       if (this.board.at(cell) === "F") await this.#move((id) => api.flag(id, cell), cell);
       if (this.board.at(cell) === ".") await this.#move((id) => api.reveal(id, cell), cell);
     }
+    this.#isMaking = false;
+    if (this.ui.hints.checked && !this.#isOver()) await this.#askHint();
   }
 
   async #askHint() {
@@ -282,6 +289,5 @@ export class Play {
       if (event.key === "n") ui.face.click();
       else if (event.key === "h") ui.hints.click();
     });
-    addEventListener("theme", () => this.game && this.#draw());
   }
 }

@@ -4,7 +4,16 @@ import { debounced } from "./dom.js";
 
 export const settings = {};
 
-const save = debounced(() => api.saveSettings(settings).catch(() => {}), 300);
+let isSaved = true;
+
+function saveNow() {
+  if (isSaved) return;
+  isSaved = true;
+  api.saveSettings(settings).catch(() => (isSaved = false));
+}
+
+const save = debounced(saveNow, 300);
+addEventListener("pagehide", saveNow);
 
 export async function loadSettings() {
   Object.assign(settings, await api.settings().catch(() => ({})));
@@ -13,6 +22,7 @@ export async function loadSettings() {
 /** Changes some settings and saves all. */
 export function keep(changes) {
   Object.assign(settings, changes);
+  isSaved = false;
   save();
 }
 
