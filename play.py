@@ -106,20 +106,22 @@ def serve(cfg: DictConfig, catalogue: dict[str, Entry], mode: Mode | None) -> No
     if mode is not None and max(mode.rows, mode.cols) > MAX_SIDE:
         raise ValueError(f"the page has boards of up to {MAX_SIDE}x{MAX_SIDE}, got mode {mode.rows}x{mode.cols}")
     path = data_file(cfg)
-    store = Store(path)
-    listening = listen(cfg.host, cfg.port)
-    app = create_app(store, catalogue, mode, cfg.host)
-    name = f"[{cfg.host}]" if ":" in cfg.host else cfg.host
-    address = f"http://{name}:{listening.getsockname()[1]}/"
-    print(f"Minesweeper is at {address} (Ctrl-C ends it); games are kept in {path}", flush=True)
-    if not is_loopback(cfg.host):
-        print(f"warning: host={cfg.host} lets everybody in the network in; they share games and statistics", flush=True)
-    if cfg.open:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+    with listen(cfg.host, cfg.port) as listening:
+        app = create_app(Store(path), catalogue, mode, cfg.host)
+        name = f"[{cfg.host}]" if ":" in cfg.host else cfg.host
+        address = f"http://{name}:{listening.getsockname()[1]}/"
+        print(f"Minesweeper is at {address} (Ctrl-C ends it); games are kept in {path}", flush=True)
+        if not is_loopback(cfg.host):
+            print(
+                f"warning: host={cfg.host} lets everybody in the network in; they share games and statistics",
+                flush=True,
+            )
+        if cfg.open:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=1
+        )
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def run(cfg: DictConfig) -> None:

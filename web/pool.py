@@ -20,7 +20,9 @@ from web.validation import RefusedError
 _ROOT = Path(__file__).resolve().parent.parent
 _GRACE = 1.0  # seconds that an abandoned task may go on
 _LONGEST_ANSWER = 2**24  # bytes
-_LOADING = 180.0  # seconds for the first use of a solver, which may compile its kernels
+_LOADING = 600.0  # seconds for the first use of a solver, which may compile its kernels
+_PATIENCE = 30.0  # seconds that a player waits for that; it goes on, so that a later try finds it done
+_NOT_READY = "the solver is being made ready, which may take a minute the first time; try again soon"
 
 Load = tuple[str, str, dict[str, Any]]  # a name, and the task and its inputs that make what has this name ready
 
@@ -106,7 +108,11 @@ class Pool:
         job = _Job(task, inputs, load)
         work = self._in_background(self._work(await self._free_worker(), job))
         try:
-            return await asyncio.shield(work)
+            async with asyncio.timeout(_PATIENCE) as job.patience:
+                return await asyncio.shield(work)
+        except TimeoutError:
+            job.abandon()
+            raise RefusedError(_NOT_READY, None, 503) from None
         except asyncio.CancelledError:
             job.abandon()
             raise
@@ -117,6 +123,7 @@ class Pool:
         try:
             if job.load:
                 await worker.load(*job.load)
+            job.is_ready()
             result = None
             if not job.is_abandoned:
                 async with asyncio.timeout(self.limit) as job.clock:
@@ -138,14 +145,12 @@ class Pool:
         return result
 
     async def _free_worker(self) -> _Worker:
-        if self._idle.qsize() <= 1:
+        if self._idle.qsize() + len(self._starting) <= 1:
             self._start_one()  # so that the next one who asks finds one ready
         try:
-            return await asyncio.wait_for(self._idle.get(), self.limit)
+            return await asyncio.wait_for(self._idle.get(), _PATIENCE if self._starting else self.limit)
         except TimeoutError:
-            message = "the solvers are being made ready, which takes about half a minute the first time; try again soon"
-            if self._workers:
-                message = "all solvers are busy; try again in a moment"
+            message = "all solvers are busy; try again in a moment" if self._workers else _NOT_READY
             raise RefusedError(message, None, 503) from None
 
     def _start_one(self) -> None:
@@ -185,10 +190,16 @@ class _Job:
     inputs: dict[str, Any]
     load: Load | None
     is_abandoned: bool = False
+    patience: asyncio.Timeout | None = None
     clock: asyncio.Timeout | None = None
+
+    def is_ready(self) -> None:
+        if self.patience:
+            with contextlib.suppress(RuntimeError):  # its time is up already
+                self.patience.reschedule(None)
 
     def abandon(self) -> None:
         self.is_abandoned = True
         if self.clock:
-            with contextlib.suppress(RuntimeError):  # its time is up already
+            with contextlib.suppress(RuntimeError):
                 self.clock.reschedule(asyncio.get_running_loop().time() + _GRACE)
