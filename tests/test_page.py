@@ -46,7 +46,7 @@ class Server:
     def start(self) -> None:
         command = [sys.executable, "play.py", "open=false", f"port={self.port}", f"data_dir={self.folder}"]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True)
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 600
         while True:  # the kernels are compiled the first time
             with contextlib.suppress(OSError):
                 if self.post("/api/solve", {"view": "1..", "mines": 1, "solver": "exact"}):
@@ -384,6 +384,7 @@ def test_compare_shows_the_difference_of_two_solvers(page: Any, server: Server) 
 
 def test_a_game_continues_after_a_reload_and_a_killed_server(page: Any, server: Server) -> None:
     board = start(page, server, seed=33, first_click="zero")
+    page.locator("#play [data-ref=hints]").uncheck()
     board.reveal(4, 4)
     hidden = board.view().replace("\n", "").index(".")
     board.cells.nth(hidden).click(**RIGHT)
@@ -392,8 +393,12 @@ def test_a_game_continues_after_a_reload_and_a_killed_server(page: Any, server: 
     page.reload()
     page.wait_for_selector("body[data-ready]")
     assert board.view() == before
-    page.locator("#play [data-ref=hints]").uncheck()
-    page.wait_for_timeout(600)  # settings are saved a moment later
+    page.locator("#play [data-ref=hints]").check()
+    page.goto("about:blank")  # closed at once: settings are saved all the same
+    deadline = time.monotonic() + 10
+    while not server.get("/api/settings").get("hints"):
+        assert time.monotonic() < deadline, "settings are lost"
+    open_page(page, server)
     server.stop(signal.SIGKILL)
     board.cells.nth(hidden).click(**RIGHT)
     sync_api.expect(page.locator("#banner")).to_contain_text("The server does not answer")
@@ -401,7 +406,7 @@ def test_a_game_continues_after_a_reload_and_a_killed_server(page: Any, server: 
     page.reload()
     page.wait_for_selector("body[data-ready]")
     assert board.view() == before
-    assert not page.locator("#play [data-ref=hints]").is_checked()
+    assert page.locator("#play [data-ref=hints]").is_checked()
     board.cells.nth(hidden).click(**RIGHT)
     board.shows(*divmod(hidden, 9), ".")
     assert page.locator("#banner").is_hidden()
@@ -423,6 +428,8 @@ def test_the_board_fits(page: Any, server: Server, width: int, height: int) -> N
 def test_a_large_board_redraws_only_what_changed(page: Any, server: Server) -> None:
     board = start(page, server, seed=1, first_click="zero", mode="rows=100&cols=100&mines=2000")
     assert board.cells.count() == 10_000
+    page.locator("#play [data-ref=hints]").uncheck()
+    sync_api.expect(page.locator("#play .cell[data-ink]")).to_have_count(0)
     page.evaluate("""() => {
         window.changed = new Set();
         const note = (changes) => changes.forEach((change) => window.changed.add(change.target));
