@@ -5,7 +5,6 @@ Settings: configs/play.yaml, or `python play.py --help`.
 
 import contextlib
 import os
-import socket
 import sys
 import threading
 import webbrowser
@@ -19,10 +18,8 @@ from minesweeper.seeds import checked_seed
 from models.settings import check_choice, check_number, check_path, make_mode
 from web.catalogue import Entry, make_catalogue
 from web.store import Store
-from web.terminal import play, watch
 from web.validation import MAX_SIDE
 
-FIRST_PORT = 8000
 INSTALL = "pip install -c constraints.txt -e '.[play]'"
 
 
@@ -68,40 +65,11 @@ def data_file(cfg: DictConfig) -> Path:
     return Path(platformdirs.user_data_dir("minesweeper-lab", appauthor=False)) / "play.sqlite"
 
 
-def listen(host: str, port: int | None) -> socket.socket:
-    """A socket on `port` of `host`, or on the next free one from `FIRST_PORT` if it is None.
-
-    Raises:
-        ValueError: the port is taken, or the host is not an address of this machine.
-    """
-    try:
-        family = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][0]
-    except OSError as error:
-        raise ValueError(f"host={host} is no address of this machine: {error.strerror}") from error
-    reason = ""
-    for candidate in range(FIRST_PORT, FIRST_PORT + 100) if port is None else [port]:
-        # Named TCP, or asyncio leaves Nagle's algorithm on, and every answer waits 40 ms.
-        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        if sys.platform != "win32":  # there it would let two servers share a port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, candidate))
-            listening.listen()
-        except OSError as error:
-            listening.close()
-            reason = error.strerror or str(error)
-        else:
-            return listening
-    tried = f"port={port}" if port is not None else f"every port from {FIRST_PORT} to {FIRST_PORT + 99}"
-    raise ValueError(f"cannot listen on {host} at {tried}: {reason}")
-
-
 def serve(cfg: DictConfig, catalogue: dict[str, Entry], mode: Mode | None) -> None:
     """Serves the page until Ctrl-C."""
-    import uvicorn
-
     from web.app import create_app
     from web.guard import is_loopback
+    from web.server import listen, run_server
 
     if mode is not None and max(mode.rows, mode.cols) > MAX_SIDE:
         raise ValueError(f"the page has boards of up to {MAX_SIDE}x{MAX_SIDE}, got mode {mode.rows}x{mode.cols}")
@@ -118,10 +86,7 @@ def serve(cfg: DictConfig, catalogue: dict[str, Entry], mode: Mode | None) -> No
             )
         if cfg.open:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=1
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        run_server(app, listening)
 
 
 def run(cfg: DictConfig) -> None:
@@ -134,19 +99,24 @@ def run(cfg: DictConfig) -> None:
     check_settings(cfg)
     catalogue = make_list(cfg)
     mode = make_mode(cfg.mode) if cfg.get("mode") is not None else None
+    if mode is not None and not mode.openings and cfg.watch is None:
+        raise ValueError("mode.openings=false can be watched (watch=), but not played")
     if cfg.ui == "page":
         serve(cfg, catalogue, mode)
-    elif cfg.watch == "list":
+        return
+    from web import terminal  # with what it needs for statistics, it takes longer than the page
+
+    if cfg.watch == "list":
         print("\n".join(f"{entry.id:<20} {entry.label}" for entry in catalogue.values()))
     elif cfg.watch is not None:
         first_cell = cfg.first_cell if isinstance(cfg.first_cell, str) else list(cfg.first_cell)
         check_choice("watch", cfg.watch, catalogue)
-        watch(catalogue[cfg.watch], mode or MODES["beginner"], cfg.games, cfg.seed, first_cell, cfg.quiet)
+        terminal.watch(catalogue[cfg.watch], mode or MODES["beginner"], cfg.games, cfg.seed, first_cell, cfg.quiet)
     else:
         check_choice("solver", cfg.solver, catalogue)
         is_new = cfg.new or mode is not None or cfg.seed is not None or cfg.no_guess
         with contextlib.closing(Store(data_file(cfg))) as store:
-            play(store, catalogue[cfg.solver], mode or MODES["beginner"], cfg.seed, cfg.no_guess, is_new)
+            terminal.play(store, catalogue[cfg.solver], mode or MODES["beginner"], cfg.seed, cfg.no_guess, is_new)
 
 
 @hydra.main(version_base="1.3", config_path="configs", config_name="play")
@@ -158,7 +128,7 @@ def main(cfg: DictConfig) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn", "platformdirs", "anyio"):
             raise
-        sys.exit(f"error: the page needs {error.name}, which is not installed; run: {INSTALL}")
+        sys.exit(f"error: play.py needs {error.name}, which is not installed; run: {INSTALL}")
     except KeyboardInterrupt:
         print()
     except BrokenPipeError:  # whoever read this has seen enough

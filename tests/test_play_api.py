@@ -1,6 +1,7 @@
 """The API of the page through its HTTP client: whole games, what is told when, and every refusal."""
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -170,6 +171,17 @@ def test_two_games_at_once(client):
     for player, mines in zip(players, boards, strict=True):
         assert player.game["status"] == "won"
         np.testing.assert_array_equal(cells(player.game["view"]) == "*", mines)
+
+
+def test_clicks_that_are_faster_than_the_answers(client):
+    mines = mines_of(BEGINNER, 1, (4, 4))
+    player = Player(client, seed=1)
+    player.do("reveal", 4, 4)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda cell: player.ask("reveal", cell=cell), np.argwhere(~mines).tolist()))
+    game = client.get(player.path).json()
+    assert game["status"] == "won"
+    assert len(client.get(f"{player.path}/moves").json()["moves"]) == game["moves"]
 
 
 def test_watching_and_going_back(client):
@@ -355,7 +367,7 @@ def test_no_room_for_the_first_cell(client):
     ("content", "status"),
     [
         (b"", 400), (b"{", 400), (b"[]", 400), (b"7", 400), (b'{"seed": NaN}', 400), (b"\xff\xfe", 400),
-        (b"[" * 60_000, 400), (b'{"mode": "' + b"x" * 70_000 + b'"}', 413),
+        (b"[" * 60_000, 400), (b'{"\\ud800": 1}', 400), (b'{"mode": "' + b"x" * 70_000 + b'"}', 413),
     ],
 )  # fmt: skip
 def test_refused_bodies(client, content, status):

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import numpy as np
@@ -21,6 +22,7 @@ from minesweeper import Mode
 from minesweeper.mode import MODES
 from web.game import LONGEST_LOOK, Game, Move
 from web.pool import Pool
+from web.server import FIRST_PORT, listen
 from web.store import KEPT_DAYS, Store, StoreError
 from web.validation import RefusedError
 
@@ -103,8 +105,14 @@ def test_ctrl_c_ends_it_quietly_and_two_take_two_ports(tmp_path):
         assert client.get("/").status_code == 200
         game = client.post("/api/games", json={}).json()
         assert second.get(f"/api/games/{game['id']}").json()["id"] == game["id"], "they share the file"
+        endless = Player(client, {"rows": 40, "cols": 40, "mines": 700}, no_guess=True).path + "/reveal"
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(client.post, endless, json={"cell": [0, 0]})
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            assert waiting.result(10).status_code == 503, "what is being solved is given up"
+        other.send_signal(signal.SIGINT)
         for one in (process, other):
-            one.send_signal(signal.SIGINT)
             assert one.wait(20) == 0
             assert one.stdout.read().strip() in ("", "compiling kernels, once (about half a minute)...")
 
@@ -125,6 +133,7 @@ def test_a_host_for_others_comes_with_a_warning(tmp_path):
         (["games=5"], "games= and quiet= need watch="),
         (["ckpt=nothing.pt"], "no checkpoint at nothing.pt; train one with"),
         (["mode=beginner", "mode.rows=200"], "the page has boards of up to 100x100"),
+        (["mode=beginner", "mode.openings=false"], "mode.openings=false can be watched"),
         (["host=no.such.host.invalid"], "host=no.such.host.invalid is no address of this machine"),
         (["ui=terminal", "watch=best"], "watch must be one of exact_ahead, exact"),
         (["ui=terminal", "solver=best"], "solver must be one of exact_ahead, exact"),
@@ -136,11 +145,11 @@ def test_refused_settings(tmp_path, overrides, message):
 
 
 def test_a_taken_port_is_refused():
-    with play.listen("127.0.0.1", None) as taken:
+    with listen("127.0.0.1", None) as taken:
         port = taken.getsockname()[1]
-        assert port >= play.FIRST_PORT
+        assert port >= FIRST_PORT
         with pytest.raises(ValueError, match=f"^cannot listen on 127.0.0.1 at port={port}: Address already in use"):
-            play.listen("127.0.0.1", port)
+            listen("127.0.0.1", port)
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):
@@ -150,7 +159,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.strip() == (
-        "error: the page needs uvicorn, which is not installed; run: pip install -c constraints.txt -e '.[play]'"
+        "error: play.py needs uvicorn, which is not installed; run: pip install -c constraints.txt -e '.[play]'"
     )
 
 

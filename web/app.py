@@ -41,7 +41,7 @@ def create_app(
     processes: int = 4,
     solve_seconds: float = SOLVE_SECONDS,
 ) -> Starlette:
-    """The application; it starts and ends its solving processes by itself.
+    """The application; it starts and ends its solving processes by itself, or sooner with `app.state.stop_solving`.
 
     Args:
         store: kept open; closed when the application ends.
@@ -69,7 +69,7 @@ def create_app(
         return Route(path, _endpoint(ask, method in ("POST", "PUT")), methods=[method])
 
     game = "/api/games/{game_id}"
-    return Starlette(
+    app = Starlette(
         routes=[
             route("GET", "/api/config", service.config),
             route("POST", "/api/games", service.new_game),
@@ -94,6 +94,8 @@ def create_app(
         exception_handlers={HTTPException: _http_error, Exception: _failure},
         lifespan=lifespan,
     )
+    app.state.stop_solving = pool.end
+    return app
 
 
 def _endpoint(ask: Ask, has_body: bool) -> Callable[[Request], Awaitable[Response]]:
@@ -113,6 +115,7 @@ def _endpoint(ask: Ask, has_body: bool) -> Callable[[Request], Awaitable[Respons
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
         inputs = json.loads(body, parse_constant=_no_constant)
+        json.dumps(inputs, ensure_ascii=False).encode()  # half a character, which JSON can hold, no answer can
     except (ValueError, RecursionError):
         raise RefusedError("the body is not JSON") from None
     if not isinstance(inputs, dict):

@@ -33,6 +33,7 @@ class _Worker:
     def __init__(self, process: Process) -> None:
         self.process = process
         self.loaded: set[str] = set()
+        self.is_killed = False
 
     @classmethod
     async def start(cls) -> "_Worker":
@@ -61,7 +62,8 @@ class _Worker:
             self.loaded.add(name)
 
     async def end(self) -> None:
-        if self.process.returncode is None:
+        if self.process.returncode is None and not self.is_killed:
+            self.is_killed = True  # a second kill could take the exit status away from asyncio, which then complains
             self.process.kill()
         await self.process.wait()
         if self.process.stdin:
@@ -81,7 +83,9 @@ class Pool:
         self.size, self.limit, self.first = size, limit, first
         self._idle: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
         self._workers: set[_Worker] = set()
+        self._loading: set[_Worker] = set()
         self._starting: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Future[_Worker]] = set()
         self._background: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> "Pool":
@@ -89,10 +93,14 @@ class Pool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    async def end(self) -> None:
+        """Gives up everything; whoever waits for an answer is refused."""
         self.size = 0  # none is started any more
-        for task in self._starting:
-            task.cancel()
-        await asyncio.gather(*(worker.end() for worker in self._workers))
+        for waiting in self._waiting:
+            waiting.cancel()
+        await asyncio.gather(*(worker.end() for worker in (*self._workers, *self._loading)))
         while tasks := [*self._starting, *self._background]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -147,11 +155,23 @@ class Pool:
     async def _free_worker(self) -> _Worker:
         if self._idle.qsize() + len(self._starting) <= 1:
             self._start_one()  # so that the next one who asks finds one ready
+        waiting = asyncio.ensure_future(self._idle.get())
+        self._waiting.add(waiting)
+        worker = None
         try:
-            return await asyncio.wait_for(self._idle.get(), _PATIENCE if self._starting else self.limit)
+            worker = await asyncio.wait_for(waiting, _PATIENCE if self._starting else self.limit)
+            return worker
+        except asyncio.CancelledError:
+            if self.size:
+                raise
+            raise RefusedError("the server is ending", None, 503) from None
         except TimeoutError:
             message = "all solvers are busy; try again in a moment" if self._workers else _NOT_READY
             raise RefusedError(message, None, 503) from None
+        finally:
+            self._waiting.discard(waiting)
+            if worker is None and waiting.done() and not waiting.cancelled():
+                self._idle.put_nowait(waiting.result())  # it came just when nobody waited any more
 
     def _start_one(self) -> None:
         if len(self._workers) + len(self._starting) < self.size:
@@ -161,18 +181,21 @@ class Pool:
 
     def _started(self, task: asyncio.Task[None]) -> None:
         self._starting.discard(task)
-        if not task.cancelled() and task.exception():
+        if task.exception() and self.size:
             print(f"a solving process could not be started: {task.exception()}", file=sys.stderr)
 
     async def _start(self) -> None:
         worker = await _Worker.start()
+        self._loading.add(worker)
         try:
-            await worker.load(*self.first)
-        except BaseException:
-            await worker.end()
-            raise
-        self._workers.add(worker)
-        self._idle.put_nowait(worker)
+            if self.size:  # not ended in the meantime
+                await worker.load(*self.first)
+                self._workers.add(worker)
+                self._idle.put_nowait(worker)
+        finally:
+            self._loading.discard(worker)
+            if worker not in self._workers:
+                await worker.end()
 
     def _in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.create_task(work)

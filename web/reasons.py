@@ -22,7 +22,7 @@ from web.game import around
 from web.validation import Cell
 
 _MOST_NUMBERS = 40  # of a set that is looked at
-_MOST_STEPS = 3000  # of the search in one set
+_MOST_STEPS = 500  # of the search in one set
 _MOST_NAMED = 3
 
 

@@ -1,9 +1,11 @@
 """What the page can ask for, without HTTP: each request a method from checked inputs to the answer of API.md."""
 
+import asyncio
 import contextlib
 import json
 from dataclasses import asdict
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from anyio.to_thread import run_sync
@@ -38,6 +40,7 @@ class Service:
 
     def __init__(self, store: Store, pool: Pool, catalogue: dict[str, Entry], start_mode: Mode | None = None) -> None:
         self.store, self.pool, self.catalogue, self.start_mode = store, pool, catalogue, start_mode
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def config(self) -> Inputs:
         """What there is to choose from."""
@@ -71,16 +74,18 @@ class Service:
 
     async def reveal(self, game_id: str, inputs: Inputs) -> Inputs:
         """Opens one cell; a flagged or revealed one stays as it is."""
-        game, cell = await self._game_and_cell(game_id, inputs)
-        if game.is_over or game.flags[cell] or game.view[cell] >= 0:
-            return game.public()
-        return await self._play(game, Move([cell]))
+        async with self._turn(game_id):
+            game, cell = await self._game_and_cell(game_id, inputs)
+            if game.is_over or game.flags[cell] or game.view[cell] >= 0:
+                return game.public()
+            return await self._play(game, Move([cell]))
 
     async def chord(self, game_id: str, inputs: Inputs) -> Inputs:
         """Opens the neighbours of a number that has its flags; nothing happens elsewhere."""
-        game, cell = await self._game_and_cell(game_id, inputs)
-        cells = [] if game.is_over else game.chord_cells(cell)
-        return await self._play(game, Move(cells)) if cells else game.public()
+        async with self._turn(game_id):
+            game, cell = await self._game_and_cell(game_id, inputs)
+            cells = [] if game.is_over else game.chord_cells(cell)
+            return await self._play(game, Move(cells)) if cells else game.public()
 
     async def flag(self, game_id: str, inputs: Inputs) -> Inputs:
         """Sets or takes away a flag."""
@@ -103,13 +108,14 @@ class Service:
         """One move of a solver in a game, which is then a watched one."""
         check_keys(inputs, ("solver",))
         entry = self._entry(inputs.get("solver", DEFAULT_SOLVER))
-        game = await run_sync(self.store.read, game_id)
-        found = (await self._solve_game(entry, game))["move"]
-        cells = [(row, col) for row, col in found["cells"]]
-        if not cells:
-            raise RefusedError("there is no cell left to open", None, 409)
-        move = Move(cells, found["probability"], found["is_guess"], found["reason"], entry.id)
-        answer = await self._play(game, move)
+        async with self._turn(game_id):
+            game = await run_sync(self.store.read, game_id)
+            found = (await self._solve_game(entry, game))["move"]
+            cells = [(row, col) for row, col in found["cells"]]
+            if not cells:
+                raise RefusedError("there is no cell left to open", None, 409)
+            move = Move(cells, found["probability"], found["is_guess"], found["reason"], entry.id)
+            answer = await self._play(game, move)
         return answer | {"move": _told(answer["moves"], move, answer["view"], answer["status"])}
 
     async def moves(self, game_id: str) -> Inputs:
@@ -182,6 +188,10 @@ class Service:
         """Starts the statistics anew."""
         await run_sync(self.store.forget_statistics)
         return {"modes": {}}
+
+    def _turn(self, game_id: str) -> asyncio.Lock:
+        """What is held during a move: clicks that are faster than answers are made one after the other."""
+        return self._turns.setdefault(game_id, asyncio.Lock())
 
     def _entry(self, name: Any, key: str = "solver") -> Entry:
         if not isinstance(name, str) or name not in self.catalogue:
