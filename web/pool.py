@@ -153,8 +153,8 @@ class Pool:
         return result
 
     async def _free_worker(self) -> _Worker:
-        if self._idle.qsize() + len(self._starting) <= 1:
-            self._start_one()  # so that the next one who asks finds one ready
+        if self._idle.qsize() <= 1 and not self._starting:
+            self._start_one()  # so that the next one who asks finds one ready; two at once would compile the same
         waiting = asyncio.ensure_future(self._idle.get())
         self._waiting.add(waiting)
         worker = None
