@@ -6,6 +6,7 @@ The position is a text as in `textio`. Exit status 0, or 2 with a line on standa
 import argparse
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -21,6 +22,7 @@ from minesweeper.solvers.base import TIE_TOLERANCE
 from minesweeper.textio import cell_place, format_grid, text_to_view
 
 _MOST_LISTED = 10
+_TOO_LARGE = "this position has too many possibilities to be counted exactly; try --solver tiered, which estimates then"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,20 +44,28 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError("no cell is hidden: this game is over")
         num_mines = _num_mines(view, header_mines, args.mines)
         answer = _answer(view, num_mines, args.solver)
+        if args.png is not None:
+            _draw(args.png, view, answer)
     except InconsistentViewError as error:
         print(f"error: {_no_layout(error, view, text)}", file=sys.stderr)
         return 2
-    except (OSError, StateBudgetError, ValueError) as error:
+    except StateBudgetError:
+        print(f"error: {_TOO_LARGE}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(json.dumps(answer, allow_nan=False) if args.json else _report(answer, view))
+    try:
+        print(json.dumps(answer, allow_nan=False) if args.json else _report(answer, view), flush=True)
+    except BrokenPipeError:  # whoever read this has seen enough; nor may Python try once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m minesweeper",
-        usage="%(prog)s position [--mines N] [--solver NAME] [--json]",
+        usage="%(prog)s position [--mines N] [--solver NAME] [--json] [--png FILE]",
         description="The mine probability of every hidden cell of one position.",
         epilog="In the position . (or F) is a hidden cell, 0 to 8 a revealed one and * a known mine, one row a line; "
         "a first line 'width height mines' may stand above.",
@@ -68,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "--solver", metavar="NAME", default="exact", help=f"one of {', '.join(SOLVERS)} (default: exact)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON; cells are [row, col] from 0")
+    parser.add_argument("--png", metavar="FILE", help="also draw the heat map into this PNG file")
     return parser
 
 
@@ -129,6 +140,17 @@ def _answer(view: NDArray[np.int8], num_mines: int, solver: str) -> dict:
         "safest": np.argwhere(probabilities <= tied).tolist(),
         "safest_probability": lowest,
     }
+
+
+def _draw(path: str, view: NDArray[np.int8], answer: dict) -> None:
+    from minesweeper.picture import draw_picture  # Matplotlib takes longer to import than everything else here
+
+    probabilities = np.array(answer["probabilities"], float)  # None becomes NaN
+    title = f"{answer['rows']}x{answer['cols']}, {answer['mines']} mines, solver: {answer['solver']}"
+    try:
+        draw_picture(path, view, probabilities, title)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _interior(view: NDArray[np.int8]) -> NDArray[np.bool_]:

@@ -190,6 +190,15 @@ def format_grid(probabilities: NDArray[np.float64], view: NDArray[np.int8]) -> s
 def _grid_cell(probability: float, value: int) -> str:
     if value != HIDDEN:
         return "*" if value == MINE else str(value)
+    return probability_text(probability)
+
+
+def probability_text(probability: float) -> str:
+    """A hidden cell in five characters: `safe` or `mine` if proved, otherwise percent, which never look like a proof.
+
+    Raises:
+        ValueError: not 0 to 1.
+    """
     if not 0 <= probability <= 1:
         raise ValueError(f"the probability of a hidden cell must be 0 to 1, got {probability}")
     if probability in (0, 1):

@@ -94,7 +94,7 @@ def test_overrides_as_the_comments_write_them(name, overrides):
         assert cfg.first_cell == [0, 1]
 
 
-@pytest.mark.parametrize("name", ["train", "evaluate"])
+@pytest.mark.parametrize("name", ["train", "evaluate", "play"])
 def test_the_lines_of_a_file_are_its_keys(name):
     """So that `settings`, which reads lines, misses none."""
     assert set(settings(name)) == set(composed(name)) - {"mode", "model"}
@@ -102,7 +102,7 @@ def test_the_lines_of_a_file_are_its_keys(name):
 
 @pytest.mark.parametrize(
     ("name", "key"),
-    [pytest.param(name, key) for name in ("train", "evaluate") for key in settings(name)],
+    [pytest.param(name, key) for name in ("train", "evaluate", "play") for key in settings(name)],
 )
 def test_every_setting_has_a_comment(name, key):
     assert re.search(r"\s# \S", settings(name)[key]), f"{name}.yaml does not say what {key} is"

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -193,7 +194,10 @@ def test_a_position_past_the_budget(ask, monkeypatch):
         raise StateBudgetError("counting needs more than max_states=1 states")
 
     monkeypatch.setattr(program, "solve_posterior", past_budget)
-    assert ask(TWO_PAIRS, "--mines", "2") == (2, "", "error: counting needs more than max_states=1 states\n")
+    message = (
+        "this position has too many possibilities to be counted exactly; try --solver tiered, which estimates then"
+    )
+    assert ask(TWO_PAIRS, "--mines", "2") == (2, "", f"error: {message}\n")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def test_arguments_of_a_wrong_form(capsys, arguments, message):
         program.main(arguments)
     assert caught.value.code == 2
     assert capsys.readouterr().err.splitlines() == [
-        "usage: python -m minesweeper position [--mines N] [--solver NAME] [--json]",
+        "usage: python -m minesweeper position [--mines N] [--solver NAME] [--json] [--png FILE]",
         f"python -m minesweeper: error: {message}",
     ]
 
@@ -241,3 +245,26 @@ def test_as_a_module():
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr.splitlines()[-1] == "error: mines must be 0 to 4 with 0 shown and 4 cells hidden, got 9"
     assert "Traceback" not in failed.stderr
+
+
+def test_a_reader_that_has_seen_enough():
+    """As `python -m minesweeper ... | head -1`, but with nobody at the other end at all."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "minesweeper", "-", "--mines", "2"]
+    done = subprocess.run(command, input=TWO_PAIRS, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_picture_and_the_text(ask, tmp_path):
+    path = tmp_path / "out.png"
+    expected = ask(PROVED, "--mines", "4")
+    assert ask(PROVED, "--mines", "4", "--png", str(path)) == expected
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_that_cannot_be_written(ask, tmp_path):
+    path = tmp_path / "missing" / "out.png"
+    message = f"error: cannot write {path}: No such file or directory\n"
+    assert ask(PROVED, "--mines", "4", "--png", str(path)) == (2, "", message)

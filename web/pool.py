@@ -1,0 +1,228 @@
+"""A few processes that solve, so that a slow position blocks nobody and can be given up.
+
+A solver runs compiled code that nothing can interrupt from within. So each runs in a process of its own; one that is
+over its time, or whose player is gone, is ended and replaced. A waiting process is kept ready, since starting one
+takes a second or two.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from web.validation import RefusedError
+
+_ROOT = Path(__file__).resolve().parent.parent
+_GRACE = 1.0  # seconds that an abandoned task may go on
+_LONGEST_ANSWER = 2**24  # bytes
+_LOADING = 600.0  # seconds for the first use of a solver, which may compile its kernels
+_PATIENCE = 30.0  # seconds that a player waits for that; it goes on, so that a later try finds it done
+_NOT_READY = "the solver is being made ready, which may take a minute the first time; try again soon"
+
+Load = tuple[str, str, dict[str, Any]]  # a name, and the task and its inputs that make what has this name ready
+
+
+class _Worker:
+    """One process and which solvers are loaded there."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.loaded: set[str] = set()
+        self.is_killed = False
+
+    @classmethod
+    async def start(cls) -> "_Worker":
+        command = [sys.executable, "-m", "web.worker"]
+        return cls(await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, cwd=_ROOT, limit=_LONGEST_ANSWER
+        ))  # fmt: skip
+
+    async def ask(self, task: str, inputs: dict[str, Any]) -> Any:
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(json.dumps({"task": task, "inputs": inputs}).encode() + b"\n")
+        await self.process.stdin.drain()
+        line = await self.process.stdout.readline()
+        if not line:
+            raise RefusedError("the solver's process ended; it may have run out of memory", status=503)
+        answer = json.loads(line)
+        if "error" in answer:
+            cell = answer.get("cell")
+            raise RefusedError(answer["error"], answer["key"], answer["status"], cell and (cell[0], cell[1]))
+        return answer["result"]
+
+    async def load(self, name: str, task: str, inputs: dict[str, Any]) -> None:
+        if name not in self.loaded:
+            await asyncio.wait_for(self.ask(task, inputs), _LOADING)
+            self.loaded.add(name)
+
+    async def end(self) -> None:
+        if self.process.returncode is None and not self.is_killed:
+            self.is_killed = True  # a second kill could take the exit status away from asyncio, which then complains
+            self.process.kill()
+        await self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
+
+
+class Pool:
+    """At most `size` processes; `async with` starts and ends them.
+
+    Args:
+        size: how many tasks run at once; more wait.
+        limit: seconds for one task, and as long for a free process.
+        first: what every process loads at its start, so that the commonest solver is ready.
+    """
+
+    def __init__(self, size: int, limit: float, first: Load) -> None:
+        self.size, self.limit, self.first = size, limit, first
+        self._idle: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
+        self._workers: set[_Worker] = set()
+        self._loading: set[_Worker] = set()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Future[_Worker]] = set()
+        self._background: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> "Pool":
+        self._start_one()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    async def end(self) -> None:
+        """Gives up everything; whoever waits for an answer is refused."""
+        self.size = 0  # none is started any more
+        for waiting in self._waiting:
+            waiting.cancel()
+        await asyncio.gather(*(worker.end() for worker in (*self._workers, *self._loading)))
+        while tasks := [*self._starting, *self._background]:
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def ask(self, task: str, inputs: dict[str, Any], load: Load | None = None) -> Any:
+        """The result of a task of `worker.TASKS`; cancelling this gives the task up.
+
+        Args:
+            load: what must be ready before the time runs.
+
+        Raises:
+            RefusedError: the task refused its inputs; or, with status 503, it took too long or no process was free.
+        """
+        job = _Job(task, inputs, load)
+        work = self._in_background(self._work(await self._free_worker(), job))
+        try:
+            async with asyncio.timeout(_PATIENCE) as job.patience:
+                return await asyncio.shield(work)
+        except TimeoutError:
+            job.abandon()
+            raise RefusedError(_NOT_READY, None, 503) from None
+        except asyncio.CancelledError:
+            job.abandon()
+            raise
+
+    async def _work(self, worker: _Worker, job: "_Job") -> Any:
+        """Does a job and gives the process back, or ends it if that is not possible."""
+        is_usable = False
+        try:
+            if job.load:
+                await worker.load(*job.load)
+            job.is_ready()
+            result = None
+            if not job.is_abandoned:
+                async with asyncio.timeout(self.limit) as job.clock:
+                    result = await worker.ask(job.task, job.inputs)
+            is_usable = True
+        except TimeoutError:
+            message = f"this took over {self.limit:g} seconds and was given up; another solver may be quicker"
+            raise RefusedError(message, "solver", 503) from None
+        except RefusedError as error:
+            is_usable = error.status != 503
+            raise
+        finally:
+            if is_usable:
+                self._idle.put_nowait(worker)
+            else:
+                self._workers.discard(worker)
+                self._in_background(worker.end())
+                self._start_one()
+        return result
+
+    async def _free_worker(self) -> _Worker:
+        if self._idle.qsize() <= 1 and not self._starting:
+            self._start_one()  # so that the next one who asks finds one ready; two at once would compile the same
+        waiting = asyncio.ensure_future(self._idle.get())
+        self._waiting.add(waiting)
+        worker = None
+        try:
+            worker = await asyncio.wait_for(waiting, _PATIENCE if self._starting else self.limit)
+            return worker
+        except asyncio.CancelledError:
+            if self.size:
+                raise
+            raise RefusedError("the server is ending", None, 503) from None
+        except TimeoutError:
+            message = "all solvers are busy; try again in a moment" if self._workers else _NOT_READY
+            raise RefusedError(message, None, 503) from None
+        finally:
+            self._waiting.discard(waiting)
+            if worker is None and waiting.done() and not waiting.cancelled():
+                self._idle.put_nowait(waiting.result())  # it came just when nobody waited any more
+
+    def _start_one(self) -> None:
+        if len(self._workers) + len(self._starting) < self.size:
+            task = asyncio.create_task(self._start())
+            self._starting.add(task)
+            task.add_done_callback(self._started)
+
+    def _started(self, task: asyncio.Task[None]) -> None:
+        self._starting.discard(task)
+        if task.exception() and self.size:
+            print(f"a solving process could not be started: {task.exception()}", file=sys.stderr)
+
+    async def _start(self) -> None:
+        worker = await _Worker.start()
+        self._loading.add(worker)
+        try:
+            if self.size:  # not ended in the meantime
+                await worker.load(*self.first)
+                self._workers.add(worker)
+                self._idle.put_nowait(worker)
+        finally:
+            self._loading.discard(worker)
+            if worker not in self._workers:
+                await worker.end()
+
+    def _in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may be that nobody asks for it
+        return task
+
+
+@dataclass
+class _Job:
+    """One task. Abandoned, it is ended soon, but not at once, since a new process costs more than most tasks."""
+
+    task: str
+    inputs: dict[str, Any]
+    load: Load | None
+    is_abandoned: bool = False
+    patience: asyncio.Timeout | None = None
+    clock: asyncio.Timeout | None = None
+
+    def is_ready(self) -> None:
+        if self.patience:
+            with contextlib.suppress(RuntimeError):  # its time is up already
+                self.patience.reschedule(None)
+
+    def abandon(self) -> None:
+        self.is_abandoned = True
+        if self.clock:
+            with contextlib.suppress(RuntimeError):
+                self.clock.reschedule(asyncio.get_running_loop().time() + _GRACE)
