@@ -18,6 +18,7 @@ def main() -> None:
     readme.write_text(fill_readme(readme.read_text(), data))
     for message in write_report(data):
         print(message)
+    print("written: the tables of README.md, results/REPORT.md and results/figures")
 
 
 if __name__ == "__main__":

@@ -251,8 +251,9 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
                 save_last()
         bar.update(share - bar.n)
         save_last()  # first, so that nothing is lost if the evaluation is interrupted
-        if not progress["curve"] or progress["curve"][-1][2] != progress["positions"]:
-            log.info("evaluating")
+        is_evaluated = progress["curve"] and progress["curve"][-1][2] == progress["positions"]
+        if not is_evaluated and not (has_stopped and progress["best"] >= 0):
+            log.info("evaluating on %d held-out games", cfg.eval_games)
             evaluate()
             save_last()
     if has_stopped:

@@ -50,7 +50,8 @@ class Player:
             except EOFError:
                 words = ["q"]
             if words[:1] == ["q"]:
-                print("saved; the same command goes on with it" if not self.game.is_over else "")
+                if not self.game.is_over:
+                    print("saved; go on with it by: python play.py ui=terminal (without mode, seed and the like)")
                 return
             try:
                 print(self.obey(words), end="")
