@@ -29,6 +29,8 @@ def check_settings(cfg: DictConfig) -> None:
     for key in ("open", "no_guess", "new", "quiet"):
         check_choice(key, cfg[key], (True, False))
     check_path("data_dir", cfg.data_dir)
+    if not isinstance(cfg.host, str):
+        raise ValueError(f"host must be a name or an address, got {cfg.host!r}")
     if cfg.port is not None:
         check_number("port", cfg.port, 1, 65535, integer=True)
     check_number("games", cfg.games, 1, 10**9, integer=True)
@@ -109,7 +111,7 @@ def run(cfg: DictConfig) -> None:
     if cfg.watch == "list":
         print("\n".join(f"{entry.id:<20} {entry.label}" for entry in catalogue.values()))
     elif cfg.watch is not None:
-        first_cell = cfg.first_cell if isinstance(cfg.first_cell, str) else list(cfg.first_cell)
+        first_cell = OmegaConf.to_container(cfg.first_cell) if OmegaConf.is_list(cfg.first_cell) else cfg.first_cell
         check_choice("watch", cfg.watch, catalogue)
         terminal.watch(catalogue[cfg.watch], mode or MODES["beginner"], cfg.games, cfg.seed, first_cell, cfg.quiet)
     else:

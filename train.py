@@ -292,6 +292,9 @@ def main(cfg: DictConfig) -> None:
     try:
         train(cfg, name_of(runtime), list(runtime.overrides.task))
     except ValueError as error:
+        if runtime.mode == RunMode.MULTIRUN:  # the other runs of a sweep go on; Hydra fails at its end
+            print(f"error: {error}", file=sys.stderr)
+            raise
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit("stopped at once")

@@ -208,6 +208,18 @@ def test_watching_and_going_back(client):
     assert client.get("/api/statistics").json() == before
 
 
+def test_a_game_taken_back_to_its_start_promises_nothing(client):
+    """Its mines stay where they are, so another first cell may be one."""
+    board = {"mode": {"rows": 6, "cols": 6, "mines": 20}, "first_click": "safe", "seed": 1}
+    path = f"/api/games/{client.post('/api/games', json=board).json()['id']}"
+    client.post(f"{path}/reveal", json={"cell": [0, 0]})
+    client.post(f"{path}/step", json={"solver": "random"})
+    client.post(f"{path}/goto", json={"move": 0})
+    move = client.post(f"{path}/hint", json={"solver": "exact"}).json()["move"]
+    assert move["is_guess"]
+    assert move["probability"] == pytest.approx(20 / 36)
+
+
 def test_only_watched_games_are_taken_back(client):
     player = Player(client, seed=1)
     player.do("reveal", 4, 4)
@@ -276,6 +288,8 @@ def test_settings(client):
     assert client.put("/api/settings", json={"theme": "dark", "ü": [1]}).status_code == 200
     assert client.get("/api/settings").json() == {"theme": "dark", "ü": [1]}
     error_of(client.put("/api/settings", json={"x": "y" * 5000}), 400)
+    endless = {"content": '{"a": 1e999}', "headers": {"Content-Type": "application/json"}}
+    error_of(client.put("/api/settings", **endless), 400)
     assert client.get("/api/settings").json() == {"theme": "dark", "ü": [1]}
 
 
@@ -390,7 +404,7 @@ def test_nothing_there(client, method, path, status):
 
 @pytest.mark.parametrize("headers", [
     {"Host": "evil.example"}, {"Host": "evil.example:8000"}, {"Host": "127.0.0.1.evil.example"}, {"Host": ""},
-    {"Host": "192.168.0.7:8000"}, {"Host": "[::1"}, {"Origin": "http://evil.example"}, {"Origin": "null"},
+    {"Host": "192.168.0.7:8000"}, {"Host": "[::1"}, {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://[::1"},
     {"Origin": "http://127.0.0.1:9000"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
 ])  # fmt: skip
 def test_other_sites_are_refused(client, headers):

@@ -108,18 +108,20 @@ def test_a_first_cell_without_room_is_refused(tmp_path):
 
 
 def test_a_sweep_has_a_folder_a_run(tmp_path):
-    """Folders under checkpoints/runs are named after what is swept."""
-    swept = ("model.width=2,3", "model._target_=models.cnn.CNN", "seed=1,2", "games=1")
+    """Folders under checkpoints/runs are named after what is swept; a run that is refused does not end the sweep."""
+    swept = ("model.width=2,0,3", "model._target_=models.cnn.CNN", "seed=1,2", "games=1")
     command = [str(ROOT / "train.py"), "-m", *TINY, *TINY_CNN, *swept]
     pattern = "*_beginner_cnn_model.width-*"
     runs = ROOT / "checkpoints" / "runs"
     before = set(runs.glob(pattern))
     try:
-        subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
         made = sorted(path.name.split("_", 2)[2] for path in set(runs.glob(pattern)) - before)
     finally:
         for path in set(runs.glob(pattern)) - before:
             shutil.rmtree(path)
+    assert done.returncode == 1  # for the width of 0; the others were trained
+    assert "error: model: width must be an integer of at least 1, got 0" in done.stderr
     assert made == [f"beginner_cnn_model.width-{width}_seed{seed}" for width in (2, 3) for seed in (1, 2)]
 
 

@@ -115,7 +115,8 @@ def _endpoint(ask: Ask, has_body: bool) -> Callable[[Request], Awaitable[Respons
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
         inputs = json.loads(body, parse_constant=_no_constant)
-        json.dumps(inputs, ensure_ascii=False).encode()  # half a character, which JSON can hold, no answer can
+        # Half a character or 1e999 can be read, but no answer can hold them.
+        json.dumps(inputs, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise RefusedError("the body is not JSON") from None
     if not isinstance(inputs, dict):

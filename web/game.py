@@ -85,8 +85,8 @@ class Game:
 
     @property
     def is_promised(self) -> bool:
-        """Whether the rules promise that the next cell is safe."""
-        return self.moves == 0 and (self.no_guess or self.mode.first_click != "any")
+        """Whether the rules promise that the next cell is safe; no longer so once the mines lie (a game taken back)."""
+        return self.mines is None and (self.no_guess or self.mode.first_click != "any")
 
     @property
     def choice_key(self) -> int:

@@ -77,10 +77,17 @@ class Guard:
         if not self._is_known(host):
             raise RefusedError("this server does not answer to that host name", "Host", 403)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and not self._is_own(origin, host):
             raise RefusedError("requests from pages of other sites are refused", "Origin", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and method not in ("GET", "HEAD"):
             raise RefusedError("requests from pages of other sites are refused", "Sec-Fetch-Site", 403)
+
+    @staticmethod
+    def _is_own(origin: str, host: str) -> bool:
+        try:
+            return urlsplit(origin).netloc.lower() == host.lower()
+        except ValueError:
+            return False
 
     def _is_known(self, host: str) -> bool:
         try:

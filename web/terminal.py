@@ -47,7 +47,7 @@ class Player:
             print(f"\n{describe(self.game)}\n{draw(self.game.text())}")
             try:
                 words = input("> ").split()
-            except EOFError:
+            except (EOFError, RuntimeError):  # without a standard input Python raises the latter
                 words = ["q"]
             if words[:1] == ["q"]:
                 if not self.game.is_over:
@@ -82,7 +82,8 @@ class Player:
 
     def _cell(self, row: str, col: str) -> Cell:
         rows, cols = self.game.view.shape
-        if not (row.isdecimal() and col.isdecimal() and 1 <= int(row) <= rows and 1 <= int(col) <= cols):
+        is_number = row.isdecimal() and col.isdecimal() and max(len(row), len(col)) < 10
+        if not (is_number and 1 <= int(row) <= rows and 1 <= int(col) <= cols):
             raise RefusedError(f"a cell is a row from 1 to {rows} and a column from 1 to {cols}")
         return int(row) - 1, int(col) - 1
 
