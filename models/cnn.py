@@ -23,7 +23,7 @@ class CNN(nn.Module):
         ValueError: a value that is not allowed.
     """
 
-    def __init__(self, width: int = 64, depth: int = 5, kernel: int = 3) -> None:
+    def __init__(self, width: int = 16, depth: int = 17, kernel: int = 3) -> None:
         super().__init__()
         for name, value in (("width", width), ("depth", depth), ("kernel", kernel)):
             check_number(name, value, 1, integer=True)
