@@ -196,10 +196,9 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         if cfg.get("mode") is None and not cfg.boards and mode not in (None, own) and cfg.ckpt is not None:
             raise ValueError(f"the checkpoints are of different modes, {mode} and {own}; choose one with mode=")
         mode = mode or (None if cfg.boards else own)
-        threshold = content["config"]["guess_threshold"] if cfg.guess_threshold is None else cfg.guess_threshold
-        label = relative(path)
-        cells = content["config"].get("loss_cells", "hidden")
-        players[label] = LearnedSolver(model.to(device), threshold, precision, cfg.tie_break, cells)
+        players[relative(path)] = LearnedSolver.trained(
+            model.to(device), content["config"], precision, cfg.guess_threshold, cfg.tie_break
+        )
     entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
     for entry in chain.from_iterable(SOLVERS if entry == "all" else [entry] for entry in entries):
         settings = entry if isinstance(entry, dict) else {"name": entry}

@@ -122,7 +122,7 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
         )  # fmt: skip
 
     def evaluate() -> None:
-        solver = LearnedSolver(averaged.module, cfg.guess_threshold, precision, cells=cfg.loss_cells)
+        solver = LearnedSolver.trained(averaged.module, cfg, precision)
         begin, count = ranks.share(cfg.eval_games)
         calibration = Calibration()
         played = play_games(
@@ -277,11 +277,8 @@ def name_of(runtime: Any) -> str:
     words = [runtime.runtime.choices.mode, runtime.runtime.choices.model]
     if runtime.mode == RunMode.MULTIRUN:
         given = OverridesParser.create().parse_overrides([word for word in sys.argv[1:] if "=" in word])
-        swept = {override.key_or_group for override in given if override.is_sweep_override()} - {
-            "seed",
-            "mode",
-            "model",
-        }
+        swept = {override.key_or_group for override in given if override.is_sweep_override()}
+        swept -= {"seed", "mode", "model"}  # stand in the name already
         words += [word for word in runtime.overrides.task if word.split("=")[0] in swept]
     return re.sub(r"[^\w.-]+", "-", "_".join(words))
 

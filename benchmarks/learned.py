@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import torch
 from machine import describe
-from scipy.stats import binomtest
 
 from minesweeper.arena import FIRST_CELLS, play_games
 from minesweeper.mode import FIRST_CLICKS, MODES, Mode
 from minesweeper.solvers import Solver, make_solver
+from minesweeper.summary import wilson
 from models.checkpoint import load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
@@ -65,7 +65,7 @@ def main() -> None:
     for player in players:
         median = statistics.median(times[player])
         games = share * args.processes * args.repeats
-        low, high = binomtest(won[player], games).proportion_ci(method="wilson")
+        low, high = wilson(won[player], games)
         print(
             f"{player:44}{share * args.processes / median:10,.0f}{exact / median:10.3f}"
             f"{won[player] / games:9.2%}{f'{low:.2%} to {high:.2%}':>18}"
@@ -88,11 +88,7 @@ def make_player(player: str, precision: str) -> Solver:
         return make_solver("exact")
     model, content = load_model(player)
     device = choose_device("cpu")
-    settings = content["config"]
-    return LearnedSolver(
-        model.to(device), settings["guess_threshold"], choose_precision(precision, device),
-        cells=settings.get("loss_cells", "hidden"),
-    )  # fmt: skip
+    return LearnedSolver.trained(model.to(device), content["config"], choose_precision(precision, device))
 
 
 if __name__ == "__main__":

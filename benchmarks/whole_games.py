@@ -15,11 +15,10 @@ from machine import describe, pin_to_one_core
 
 CORE = pin_to_one_core()  # before the imports below start threads
 
-from scipy.stats import binomtest  # noqa: E402
-
 from minesweeper.arena import FIRST_CELLS, play_games  # noqa: E402
 from minesweeper.mode import FIRST_CLICKS, MODES  # noqa: E402
 from minesweeper.solvers import SOLVERS, make_solver  # noqa: E402
+from minesweeper.summary import wilson  # noqa: E402
 
 
 def main() -> None:
@@ -58,7 +57,7 @@ def main() -> None:
                 has_failed = True
                 continue
             elapsed = time.perf_counter() - start
-            low, high = binomtest(int(records.won.sum()), args.games).proportion_ci(method="wilson")
+            low, high = wilson(int(records.won.sum()), args.games)
             share = records.seconds.sum() / elapsed
             print(
                 f"{row}{0:8}{args.games / elapsed:10,.0f}{share:8.0%}{records.won.mean():9.2%}"

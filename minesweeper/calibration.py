@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from minesweeper.arena import Decisions, play_games
+from minesweeper.arena import Decisions
 from minesweeper.board import HIDDEN
 from minesweeper.components import frontier_mask
-from minesweeper.mode import Mode
-from minesweeper.solvers.base import Solver
 from minesweeper.tables import aligned
 
 KINDS = ("proved", "frontier", "interior")
@@ -104,23 +102,6 @@ class Calibration:
             for bin_index in (None, *range(NUM_BINS))
         ]
         return [line for line in lines if line["cells"]]
-
-
-def measure_calibration(
-    solver: Solver,
-    mode: Mode,
-    num_games: int,
-    seed: int = 0,
-    first_cell: str | Sequence[int] = "random",
-    batch: int = 1024,
-) -> Calibration:
-    """The calibration of a solver on the positions of its own games; the arguments are those of `play_games`.
-
-    It costs the games and, for each decision, another call of `mine_probabilities` and an exact posterior.
-    """
-    calibration = Calibration()
-    play_games(solver, mode, num_games, seed, first_cell, batch, observers=[calibration.observe])
-    return calibration
 
 
 def calibration_table(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minesweeper.arena import Decisions, play_games
+from minesweeper.arena import Decisions
 from minesweeper.components import component_cells, frontier_mask, proved_safe_locally
 from minesweeper.frontier import SAFE
-from minesweeper.mode import Mode
 from minesweeper.posterior import proved_by_single_point
-from minesweeper.solvers.base import TIE_TOLERANCE, Solver
+from minesweeper.solvers.base import TIE_TOLERANCE
 from minesweeper.tables import aligned
 
 CLASSES = ("single_point", "local", "total", "guess_frontier", "guess_interior")
@@ -94,20 +93,6 @@ def classify(views: NDArray[np.int8], num_mines: int, posterior: NDArray[np.floa
     if others.size:
         is_local[others] = proved_safe_locally(views[others]).any(axis=(1, 2))
     return np.select([by_single_point, is_local, is_proved, is_on_frontier], [0, 1, 2, 3], 4)
-
-
-def measure_regrets(
-    solver: Solver,
-    mode: Mode,
-    num_games: int,
-    seed: int = 0,
-    first_cell: str | Sequence[int] = "random",
-    batch: int = 1024,
-) -> Regrets:
-    """The regrets of a solver in its own games; the arguments are those of `play_games`."""
-    regrets = Regrets()
-    play_games(solver, mode, num_games, seed, first_cell, batch, observers=[regrets.observe])
-    return regrets
 
 
 def regret_table(rows: Sequence[dict[str, Any]], num_games: int) -> list[str]:

@@ -29,7 +29,13 @@ def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: 
     return row
 
 
+def wilson(happened: int, games: int) -> tuple[float, float]:
+    """The 95% Wilson interval of a share of games."""
+    interval = binomtest(happened, games).proportion_ci(CONFIDENCE, method="wilson")
+    return interval.low, interval.high
+
+
 def rate(name: str, happened: NDArray[np.bool_]) -> dict[str, float]:
     """A share with its 95% Wilson interval."""
-    interval = binomtest(int(happened.sum()), happened.size).proportion_ci(CONFIDENCE, method="wilson")
-    return {name: float(happened.mean()), f"{name}_low": interval.low, f"{name}_high": interval.high}
+    low, high = wilson(int(happened.sum()), happened.size)
+    return {name: float(happened.mean()), f"{name}_low": low, f"{name}_high": high}

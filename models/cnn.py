@@ -25,11 +25,7 @@ class CNN(nn.Module):
 
     def __init__(self, width: int = 16, depth: int = 17, kernel: int = 3) -> None:
         super().__init__()
-        for name, value in (("width", width), ("depth", depth), ("kernel", kernel)):
-            check_number(name, value, 1, integer=True)
-        for name, value in (("depth", depth), ("kernel", kernel)):
-            if value % 2 == 0:
-                raise ValueError(f"{name} must be odd, got {value}")
+        check_shape(width, depth, kernel)
         self.stem = nn.Conv2d(NUM_PLANES, width, kernel, padding="same")
         self.blocks = nn.ModuleList(ResidualBlock(width, kernel) for _ in range(depth // 2))
         self.output = CellOutput(width)
@@ -40,6 +36,15 @@ class CNN(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.output(x)
+
+
+def check_shape(width: int, depth: int, kernel: int, least_depth: int = 1) -> None:
+    """ValueError unless a residual network can have this width, depth (an odd one) and kernel (an odd one)."""
+    for name, value, low in (("width", width, 1), ("depth", depth, least_depth), ("kernel", kernel, 1)):
+        check_number(name, value, low, integer=True)
+    for name, value in (("depth", depth), ("kernel", kernel)):
+        if value % 2 == 0:
+            raise ValueError(f"{name} must be odd, got {value}")
 
 
 class ResidualBlock(nn.Module):

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.cnn import CellOutput, ResidualBlock
+from models.cnn import CellOutput, ResidualBlock, check_shape
 from models.planes import NUM_PLANES, view_planes
-from models.settings import check_number
 
 _COUNTS = 8  # mines left and cells left are told apart one by one up to here
 _TALLIES = 2 * _COUNTS + 6
@@ -33,11 +32,7 @@ class CNNGlobal(nn.Module):
 
     def __init__(self, width: int = 64, depth: int = 9, kernel: int = 3) -> None:
         super().__init__()
-        for name, value, low in (("width", width, 1), ("depth", depth, 5), ("kernel", kernel, 1)):
-            check_number(name, value, low, integer=True)
-        for name, value in (("depth", depth), ("kernel", kernel)):
-            if value % 2 == 0:
-                raise ValueError(f"{name} must be odd, got {value}")
+        check_shape(width, depth, kernel, least_depth=5)
         num_blocks = depth // 2
         self.stem = nn.Conv2d(NUM_PLANES, width, kernel, padding="same")
         self.first_blocks = nn.ModuleList(ResidualBlock(width, kernel) for _ in range((num_blocks + 1) // 2))

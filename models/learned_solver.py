@@ -1,5 +1,8 @@
 """LearnedSolver: any model that maps views to logits, as a solver."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -51,6 +54,19 @@ class LearnedSolver(Solver):
         self.cells = cells
         self.label = label
         self.device = next(model.parameters()).device
+
+    @classmethod
+    def trained(
+        cls,
+        model: nn.Module,
+        config: Mapping[str, Any],
+        precision: str,
+        guess_threshold: float | None = None,
+        tie_break: str = "random",
+    ) -> "LearnedSolver":
+        """Plays by a model as `config`, that of its training, says; a given `guess_threshold` goes before it."""
+        threshold = config["guess_threshold"] if guess_threshold is None else guess_threshold
+        return cls(model, threshold, precision, tie_break, config.get("loss_cells", "hidden"))
 
     @torch.inference_mode()
     def mine_probabilities(self, views: NDArray[np.int8], num_mines: int | NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,12 +7,10 @@ and `checkpoints/expert_cnn.pt` on expert are both `cnn`.
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from scipy.stats import binomtest
-
+from minesweeper import summary
 from minesweeper.mode import MODES
 
 BOARDS = {name: f"{mode.rows}x{mode.cols}/{mode.mines}" for name, mode in MODES.items()}
-CONFIDENCE = 0.95
 STARTS = (("safe", "corner"), ("zero", "centre"))  # first_click and first_cell of the rules that are compared
 
 
@@ -181,5 +179,4 @@ def player_name(label: str, mode: str) -> str:
 
 def wilson(rate: float, games: int) -> tuple[float, float]:
     """The 95% Wilson interval of a share of games."""
-    interval = binomtest(round(rate * games), games).proportion_ci(CONFIDENCE, method="wilson")
-    return interval.low, interval.high
+    return summary.wilson(round(rate * games), games)

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from observing import observed
 from test_posterior import interior_cells, live_views
 
 from minesweeper import MODES, Mode, Solver, make_solver, mine_posterior, play_games
 from minesweeper.board import HIDDEN
-from minesweeper.calibration import ALL, COLUMNS, KINDS, NUM_BINS, Calibration, calibration_table, measure_calibration
+from minesweeper.calibration import ALL, COLUMNS, KINDS, NUM_BINS, Calibration, calibration_table
 from minesweeper.components import frontier_mask
 
 BEGINNER = MODES["beginner"]
@@ -110,7 +111,7 @@ def test_batches_add_up():
 @pytest.mark.parametrize("mode", [BEGINNER, Mode(5, 8, 7, "any"), Mode(8, 5, 6, "zero")])
 def test_the_exact_solver_is_calibrated(mode):
     first_cell = "solver" if mode.first_click != "safe" else "random"
-    calibration = measure_calibration(make_solver("exact"), mode, 400, seed=2, first_cell=first_cell)
+    calibration = observed(Calibration(), make_solver("exact"), mode, 400, seed=2, first_cell=first_cell)
     for kind in KINDS:
         means = calibration.means(kind)
         assert means["cells"] > 1000
@@ -125,7 +126,7 @@ def test_the_exact_solver_is_calibrated(mode):
 
 
 def test_a_solver_that_is_wrong_in_a_known_way():
-    calibration = measure_calibration(ShiftedSolver(), BEGINNER, 300, seed=3, first_cell="corner")
+    calibration = observed(Calibration(), ShiftedSolver(), BEGINNER, 300, seed=3, first_cell="corner")
     assert calibration.means("proved")["mae"] == 0
     for kind in ("frontier", "interior"):
         means = calibration.means(kind)
@@ -140,7 +141,7 @@ def test_the_games_are_those_of_the_arena():
     seen = []
     solver = make_solver("exact")
     play_games(solver, BEGINNER, 50, 4, "corner", observers=[seen.append])
-    calibration = measure_calibration(solver, BEGINNER, 50, 4, "corner", batch=13)
+    calibration = observed(Calibration(), solver, BEGINNER, 50, 4, "corner", batch=13)
     hidden = sum((decisions.views == HIDDEN).sum() for decisions in seen)
     mines = sum(decisions.mines.sum() for decisions in seen)
     assert calibration.means()["cells"] == hidden
@@ -163,7 +164,7 @@ def test_refused_predictions(wrong):
 
 
 def test_the_table_has_a_line_for_each_kind():
-    calibration = measure_calibration(make_solver("random"), BEGINNER, 30)
+    calibration = observed(Calibration(), make_solver("random"), BEGINNER, 30)
     lines = calibration_table([{"solver": "random", **row} for row in calibration.rows()])
     assert [line.split()[:2] for line in lines[1:]] == [["random", kind] for kind in (*KINDS, ALL)]
     assert len({len(line) for line in lines}) == 1

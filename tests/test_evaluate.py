@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from observing import observed
 from omegaconf import OmegaConf
 from tiny_training import CONFIGS, ROOT, composed
 
 import evaluate
 from minesweeper import SOLVERS, make_solver, play_games
-from minesweeper.calibration import measure_calibration
-from minesweeper.regret import measure_regrets
+from minesweeper.calibration import Calibration
+from minesweeper.regret import Regrets
 from minesweeper.summary import rate, summarise
 from models import checkpoint
 from models.checkpoint import build_model, save_checkpoint
@@ -227,8 +228,8 @@ def test_analyses_are_added_to_their_files(saved, tmp_path):
     assert rows_of(result) == rows_of(plain)
     assert list(result) == [*plain, "games_analysed", "calibration", "regrets"]
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    for key, measure in (("calibration", measure_calibration), ("regrets", measure_regrets)):
-        own = measure(make_solver("exact"), evaluate.Mode(**SMALL), 15, 0, "corner").rows()
+    for key, analysis in (("calibration", Calibration), ("regrets", Regrets)):
+        own = observed(analysis(), make_solver("exact"), evaluate.Mode(**SMALL), 15, 0, "corner").rows()
         assert [row for row in result[key] if row["solver"] == "exact"] == [{"solver": "exact", **row} for row in own]
         assert list(dict.fromkeys(row["solver"] for row in result[key])) == [row["solver"] for row in plain["rows"]]
         path = tmp_path / f"{key[0]}.csv"

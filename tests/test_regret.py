@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from observing import observed
 from test_posterior import brute_force, drawn, fitting_layouts, interior_cells, live_views, random_view
 
 from minesweeper import MODES, Mode, Solver, make_solver, mine_posterior, play_games
@@ -10,7 +11,7 @@ from minesweeper.board import HIDDEN, neighbour_counts
 from minesweeper.components import component_cells, proved_safe_locally
 from minesweeper.frontier import SAFE
 from minesweeper.posterior import InconsistentViewError, StateBudgetError, proved_by_single_point
-from minesweeper.regret import CLASSES, COLUMNS, Regrets, classify, measure_regrets, regret_table
+from minesweeper.regret import CLASSES, COLUMNS, Regrets, classify, regret_table
 
 BEGINNER = MODES["beginner"]
 SOLVER = make_solver("random")
@@ -184,7 +185,7 @@ def test_local_proofs_past_the_budget_and_of_contradictions():
 def test_the_exact_solver_has_no_regret(mode, settings):
     num_games = 600 if mode == BEGINNER else 150
     records = play_games(make_solver("exact", **settings), mode, num_games, 7, "solver")
-    rows = measure_regrets(make_solver("exact", **settings), mode, num_games, 7, "solver").rows()
+    rows = observed(Regrets(), make_solver("exact", **settings), mode, num_games, 7, "solver").rows()
     assert {row["class"] for row in rows} == set(CLASSES)
     assert sum(row["regret"] for row in rows) < 1e-6
     assert sum(row["regret_losses"] for row in rows) == 0
@@ -221,7 +222,7 @@ def test_equals_a_plain_loop(solver):
             risk = min(sum(posterior[cell] for cell in cells), 1)
             one = np.array([1, risk, risk - lowest, is_lost, is_lost and risk - lowest > 0.001])
             expected[key] = expected.get(key, 0) + one
-    rows = measure_regrets(solver, mode, 150, 8, "solver").rows()
+    rows = observed(Regrets(), solver, mode, 150, 8, "solver").rows()
     assert {tuple(row[column] for column in COLUMNS[:3]) for row in rows} == set(expected)
     for row in rows:
         key = tuple(row[column] for column in COLUMNS[:3])
@@ -252,7 +253,7 @@ def test_over_budget_positions_are_accepted():
 
 
 def test_the_table_adds_up():
-    regrets = measure_regrets(make_solver("equalize"), BEGINNER, 200, 9)
+    regrets = observed(Regrets(), make_solver("equalize"), BEGINNER, 200, 9)
     rows = [{"solver": "equalize", **row} for row in regrets.rows()]
     lines = regret_table(rows, 200)
     assert len({len(line) for line in lines}) == 1

@@ -46,6 +46,27 @@ class ExactModel(nn.Module):
         return torch.logit(torch.from_numpy(probabilities)).float() + self.zero
 
 
+def spy_on(monkeypatch, note):
+    """Lets an `ExactModel` be trained that notes what it is asked: `note(views, num_mines)` at each pass."""
+
+    class Spy(ExactModel):
+        def forward(self, views, num_mines):
+            note(views, num_mines)
+            return super().forward(views, num_mines)
+
+    monkeypatch.setattr(train, "build_model", lambda _: Spy())
+
+
+def spy_on_bce(monkeypatch, note):
+    """Calls `note(logits, labels)` at each loss."""
+
+    def spied(logits, labels):
+        note(logits, labels)
+        return functional.binary_cross_entropy_with_logits(logits, labels)
+
+    monkeypatch.setitem(train.LOSSES, "bce", spied)
+
+
 def test_what_a_run_writes(run):
     run_dir = run()
     events = [file.name for file in run_dir.iterdir() if "tfevents" in file.name]
@@ -129,18 +150,8 @@ def test_a_model_without_a_clue(run, monkeypatch):
 
 def test_the_loss_covers_the_hidden_cells_of_the_games_that_go_on(run, monkeypatch):
     asked, lost = [], []
-
-    class Spy(ExactModel):
-        def forward(self, views, num_mines):
-            asked.append(views.clone())
-            return super().forward(views, num_mines)
-
-    def spied(logits, labels):
-        lost.append((logits.numel(), labels.numel(), int(labels.sum())))
-        return functional.binary_cross_entropy_with_logits(logits, labels)
-
-    monkeypatch.setattr(train, "build_model", lambda _: Spy())
-    monkeypatch.setitem(train.LOSSES, "bce", spied)
+    spy_on(monkeypatch, lambda views, _: asked.append(views.clone()))
+    spy_on_bce(monkeypatch, lambda logits, labels: lost.append((logits.numel(), labels.numel(), int(labels.sum()))))
     run("mode.first_click=any", "first_cell=centre", "num_live_games=32", "lr=0")
     asked = [views for views in asked if len(views) == 32]  # those of 10 games are of the evaluation
     has_ended = 0
@@ -169,18 +180,8 @@ def test_a_setting_changes_what_is_learned(run, setting):
 def test_a_loss_on_the_frontier_alone(run, monkeypatch):
     """It covers the hidden cells beside a number; the interior is then played by what the frontier leaves."""
     asked, lost = [], []
-
-    class Spy(ExactModel):
-        def forward(self, views, num_mines):
-            asked.append(views.clone())
-            return super().forward(views, num_mines)
-
-    def spied(logits, labels):
-        lost.append(labels.numel())
-        return functional.binary_cross_entropy_with_logits(logits, labels)
-
-    monkeypatch.setattr(train, "build_model", lambda _: Spy())
-    monkeypatch.setitem(train.LOSSES, "bce", spied)
+    spy_on(monkeypatch, lambda views, _: asked.append(views.clone()))
+    spy_on_bce(monkeypatch, lambda _, labels: lost.append(labels.numel()))
     run("loss_cells=frontier", "lr=0", "symmetries=false", "mode.rows=6", "num_live_games=32")
     asked = [views for views in asked if len(views) == 32]
     for views, count in zip(asked, lost, strict=True):
@@ -205,13 +206,7 @@ def test_one_cell_a_step_or_many(run, monkeypatch):
 
 def test_a_mix_of_boards_takes_turns(run, monkeypatch):
     asked = []
-
-    class Spy(ExactModel):
-        def forward(self, views, num_mines):
-            asked.append((*views.shape[1:], int(num_mines[0])))
-            return super().forward(views, num_mines)
-
-    monkeypatch.setattr(train, "build_model", lambda _: Spy())
+    spy_on(monkeypatch, lambda views, num_mines: asked.append((*views.shape[1:], int(num_mines[0]))))
     last = load_checkpoint(run("mix=[[5,4,3],[4,4,2],[3,6,1]]", "lr=0") / "last.pt")
     step = last["progress"]["step"]
     assert step > 6
@@ -349,13 +344,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(run, monkeypatch):
 def test_the_model_sees_the_views_and_the_number_of_mines(run, monkeypatch):
     """In the first step a model sees what the first reveal opened, turned by no symmetry."""
     asked = []
-
-    class Spy(ExactModel):
-        def forward(self, views, num_mines):
-            asked.append((views.clone(), num_mines))
-            return super().forward(views, num_mines)
-
-    monkeypatch.setattr(train, "build_model", lambda _: Spy())
+    spy_on(monkeypatch, lambda views, num_mines: asked.append((views.clone(), num_mines)))
     run("games=1", "first_cell=[2,3]", "eval_games=1")
     views, num_mines = asked[0]
     assert (views.shape, views.dtype) == ((8, 5, 5), torch.int8)

@@ -30,9 +30,7 @@ def _solver_of(kind: str, name: str | None, settings: tuple, path: str | None) -
 
     torch.set_num_threads(1)
     model, content = load_model(path or "")
-    config = content["config"]
-    precision = choose_precision("auto", torch.device("cpu"))
-    return LearnedSolver(model, config["guess_threshold"], precision, cells=config.get("loss_cells", "hidden"))
+    return LearnedSolver.trained(model, content["config"], choose_precision("auto", torch.device("cpu")))
 
 
 def solver_of(entry: Entry) -> Solver:

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from minesweeper import HIDDEN, PLAYING, WON, Games, Mode, play_games
 from minesweeper.arena import check_first_cell, choice_keys, first_cells
 from minesweeper.summary import rate
+from minesweeper.textio import view_to_text
 from web.catalogue import Entry
 from web.game import Game, Move
 from web.no_guess import need_no_guess
@@ -166,7 +167,7 @@ def _watch_one(
         rows, cols = first_cells(first_cell, games)
         games.reveal(rows, cols)
         guesses += not is_promised
-        print(f"{_cells([(int(rows[0]), int(cols[0]))])}: the first cell\n{draw(_text(games))}\n")
+        print(f"{_cells([(int(rows[0]), int(cols[0]))])}: the first cell\n{_picture(games)}\n")
         is_promised = False
     decision = 0
     while games.status[0] == PLAYING:
@@ -178,14 +179,14 @@ def _watch_one(
         mask = np.zeros(games.views.shape, np.bool_)
         mask[(0, *np.array(move["cells"]).T)] = True
         games.reveal_mask(mask)
-        print(f"{_cells(move['cells'])}: {move['reason']}\n{draw(_text(games))}\n")
+        print(f"{_cells(move['cells'])}: {move['reason']}\n{_picture(games)}\n")
     is_won = games.status[0] == WON
     print(f"game {index}: {'won' if is_won else 'lost'}\n")
     return bool(is_won), guesses, int(games.moves[0])
 
 
-def _text(games: Games) -> str:
-    return "\n".join("".join(".*012345678"[value - HIDDEN] for value in row) for row in games.views[0].tolist())
+def _picture(games: Games) -> str:
+    return draw(view_to_text(games.views[0]).rstrip())
 
 
 def describe(game: Game) -> str:
