@@ -1,6 +1,6 @@
 """What each lever of training is worth: equal time, one change at a time, several seeds, on held-out boards.
 
-    python benchmarks/ablations.py --mode beginner --minutes 3 --seeds 0 1 2
+    python benchmarks/ablations.py --mode beginner --minutes 2 --seeds 0 1 2
 
 Adds a line a run to results/ablations.csv, with the command that trained it; a run whose line is there is left out, so
 that an interrupted sweep goes on. Give each process one idle core: time is what is compared.
@@ -35,8 +35,8 @@ def levers(width: int, depth: int) -> dict[str, dict[str, str]]:
         "kernel": {"5x5": f"model.kernel=5 model.depth={depth // 4 * 2 + 1}"},
         "opening in self-play": {"one cell a step": "multi_reveal=false"},
         "shape": {
+            "16 channels, depth 9": "model.width=16 model.depth=9",
             "64 channels, depth 5": "model.width=64 model.depth=5",
-            "64 channels, depth 9": "model.width=64 model.depth=9",
             "48 channels, depth 17": "model.width=48 model.depth=17",
         },
     }
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--levers", nargs="+", help="some of them only")
-    parser.add_argument("--width", type=int, default=32)
+    parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--depth", type=int, default=17)
     parser.add_argument("--eval-games", type=int, default=5000)
     parser.add_argument("--common", default="", help="settings that all runs share, such as num_live_games=20")
