@@ -155,6 +155,32 @@ class Games:
         for name in self._STATE:
             getattr(self, name)[:] = state[name]
 
+    def fork(self, slots: ArrayLike) -> "Games":
+        """Games of their own in the state of those in `slots`, to try a move in; one may be forked several times.
+
+        Args:
+            slots: integers [F], 0..N-1, at least one.
+
+        Raises:
+            ValueError: a slot outside, or none.
+        """
+        slots = _integers("slots", np.asarray(slots), self.num_games)
+        forks = Games(self.mode, len(slots), self.seed, stride=self._stride)
+        for name in self._STATE:
+            getattr(forks, name)[:] = getattr(self, name)[slots]
+        forks._can_restart = self._can_restart
+        return forks
+
+    def adopt(self, slots: ArrayLike, forks: "Games", from_slots: ArrayLike) -> None:
+        """Takes over the state that `forks` of these games have reached, slot by slot.
+
+        Args:
+            slots: integers [A], 0..N-1.
+            from_slots: integers [A], the slots of the forks.
+        """
+        for name in self._STATE:
+            getattr(self, name)[slots] = getattr(forks, name)[from_slots]
+
     _STATE = ("views", "mines", "status", "moves", "index", "_counts", "_is_laid", "_safe_left")
 
     def _arrays(self) -> tuple[NDArray, ...]:

@@ -76,6 +76,14 @@ def choose_lowest(
     return mask, is_guess
 
 
+def choose_highest(
+    scores: NDArray[np.floating], views: NDArray[np.int8], keys: NDArray[np.uint64]
+) -> NDArray[np.bool_]:
+    """The hidden cell of the highest score in each game, a random one of equals, bool [N, R, C]; NaN is no candidate."""
+    mask, _ = choose_lowest(np.where(np.isnan(scores), np.inf, -scores), views, keys, guess_threshold=-np.inf)
+    return mask
+
+
 @kernel
 def _choose_lowest(probabilities, views, keys, guess_threshold, prefer_corners, mask, is_guess):
     num_games, rows, cols = views.shape

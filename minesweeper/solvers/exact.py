@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from minesweeper.endgame import GAVE_UP, endgame_values
 from minesweeper.lookahead import progress_chances
 from minesweeper.posterior import MAX_STATES, check_max_states, solve_posterior
-from minesweeper.solvers.base import TIE_BREAKS, choose_lowest
+from minesweeper.solvers.base import TIE_BREAKS, choose_highest, choose_lowest
 from minesweeper.solvers.singles_first import SinglesFirst
 
 _MOST_SETS = 2_000_000  # in the move tree of one endgame: ten seconds
@@ -63,25 +63,37 @@ class ExactSolver(SinglesFirst):
         """See `SinglesFirst`."""
         posterior = solve_posterior(views, num_mines, max_states=self.max_states, over_budget="density")
         mask, is_guess = choose_lowest(posterior.probabilities, views, keys, 0.0, self.tie_break)
-        if self.looks_ahead:
-            guesses = np.flatnonzero(is_guess & posterior.exact)
-            chances = np.empty((guesses.size, *views.shape[1:]))
-            progress_chances(
-                views[guesses],
-                num_mines[guesses],
-                posterior.probabilities[guesses],
-                self.tie_margin,
-                self.max_states,
-                chances,
-            )
-            mask[guesses] = _highest(chances, views[guesses], keys[guesses])
+        guesses = np.flatnonzero(is_guess & posterior.exact)
+        if guesses.size:
+            scores = self.guess_scores(views[guesses], num_mines[guesses], posterior.probabilities[guesses])
+            if scores is not None:
+                mask[guesses] = choose_highest(scores, views[guesses], keys[guesses])
         if self.endgame:
             few = is_guess & posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
             for game in np.flatnonzero(few):
                 values = self._endgame_values(views[game], int(num_mines[game]))
                 if values is not None:
-                    mask[game] = _highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
+                    mask[game] = choose_highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
         return mask, is_guess
+
+    def guess_scores(
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], probabilities: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """How good it is to open each cell where nothing is proved, or None: the lowest probability, by `tie_break`.
+
+        Args:
+            views: int8 [N, R, C], N at least 1.
+            num_mines: int64 [N].
+            probabilities: float64 [N, R, C], the exact posterior.
+
+        Returns:
+            float64 [N, R, C], NaN where the cell is no candidate.
+        """
+        if not self.looks_ahead:
+            return None
+        chances = np.empty(views.shape)
+        progress_chances(views, num_mines, probabilities, self.tie_margin, self.max_states, chances)
+        return chances
 
     def _endgame_values(self, view: NDArray[np.int8], num_mines: int) -> NDArray[np.float64] | None:
         """In how many layouts each cell wins, or None past the budget; kept, as small boards meet positions again."""
@@ -93,9 +105,3 @@ class ExactSolver(SinglesFirst):
             is_solved = endgame_values(view, num_mines, self.endgame, _MOST_SETS, values) != GAVE_UP
             self._endgames[position] = values if is_solved else None
         return self._endgames[position]
-
-
-def _highest(scores: NDArray[np.float64], views: NDArray[np.int8], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """The hidden cell of the highest score in each game, a random one of equals; NaN is no candidate."""
-    mask, _ = choose_lowest(np.where(np.isnan(scores), np.inf, -scores), views, keys, guess_threshold=-np.inf)
-    return mask
