@@ -79,7 +79,7 @@ def choose_lowest(
 def choose_highest(
     scores: NDArray[np.floating], views: NDArray[np.int8], keys: NDArray[np.uint64]
 ) -> NDArray[np.bool_]:
-    """The hidden cell of the highest score in each game, a random one of equals, bool [N, R, C]; NaN is no candidate."""
+    """The hidden cell of the highest score of each game, a random one of equals: bool [N, R, C]. NaN: no candidate."""
     mask, _ = choose_lowest(np.where(np.isnan(scores), np.inf, -scores), views, keys, guess_threshold=-np.inf)
     return mask
 
