@@ -8,6 +8,7 @@ that an interrupted sweep goes on. Give each process one idle core: time is what
 
 import argparse
 import csv
+import re
 import shlex
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace, lever: str, name: str, overrides: str, seed: i
         f"mode={args.mode} {model} {overrides} {args.common} minutes={args.minutes:g} seed={seed} threads=1 "
         f"eval_minutes=1000 eval_games={args.eval_games}"
     ).split()
-    words = "_".join("_".join(key).split()).replace(".", "_")
+    words = re.sub(r"\W+", "_", "_".join(key))
     run_dir = ROOT / "checkpoints" / "runs" / f"ablation_{words}"
     resume = [f"resume={run_dir}/last.pt"] if (run_dir / "last.pt").exists() else [*settings, f"run_dir={run_dir}"]
     subprocess.run([sys.executable, str(ROOT / "train.py"), *resume], check=True)
