@@ -26,27 +26,23 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from minesweeper import HIDDEN, PLAYING, WON, Games, mine_posterior, play_games
-from minesweeper.arena import choice_keys, first_cells
+from minesweeper import play_games
 from minesweeper.calibration import Calibration
-from minesweeper.components import frontier_mask
-from minesweeper.seeds import training_seed, validation_seed
-from minesweeper.solvers.base import choose_lowest
+from minesweeper.seeds import validation_seed
 from models.checkpoint import build_model, load_checkpoint, load_weights, save_checkpoint
-from models.device import autocast, choose_device, choose_precision, choose_threads
-from models.learned_solver import LearnedSolver, with_even_interior
+from models.device import choose_device, choose_precision, choose_threads
+from models.mine_task import MineTask
+from models.planner_task import PlannerTask
 from models.ranks import Ranks
 from models.run_folder import StopSignal, open_run
 from models.schedule import lr_factor, moving_average, share_done
-from models.settings import make_mode, make_modes, merge_resumed
-from models.symmetry import num_symmetries, turned, turned_back
-from models.train_settings import LOSSES, OPTIMIZERS, check
+from models.settings import merge_resumed
+from models.train_settings import OPTIMIZERS, check
 from models.window import NoWriter, Window
 from reporting.reliability import diagram
 
 log = logging.getLogger("train")
-STEP_CELLS = 128 * 81  # of a step, unless num_live_games is given
-GAMES_OF_A_POOL = 2**40  # so that two boards of a mix that are the same have games of their own
+TASKS = {"mines": MineTask, "planner": PlannerTask}
 NEW_ON_RESUME = ("games", "minutes", "device", "threads", "run_dir")
 CURVE = ("minutes", "games", "positions", "win_rate", "guess_free_win_rate", "moves", "eval_games")
 
@@ -67,13 +63,11 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
 
 def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks) -> Path:
     """The training, in each of its processes."""
-    mode = make_mode(cfg.mode)
-    modes = make_modes(cfg.mix, mode)
     config = OmegaConf.to_container(cfg, resolve=True) | {"run_dir": None, "resume": None}  # of this machine alone
     device = choose_device(cfg.device, ranks.local_rank)
     precision = choose_precision(cfg.precision, device)
-    cells = STEP_CELLS if cfg.num_live_games is None else cfg.num_live_games * mode.cells
-    torch.set_num_threads(choose_threads(cfg.threads, cells, ranks.local_size))
+    task = TASKS[cfg.task](cfg, ranks, device, precision)
+    torch.set_num_threads(choose_threads(cfg.threads, task.cells, ranks.local_size))
     torch.manual_seed(cfg.seed)
     model = build_model(config["model"])
     if cfg.init_from is not None and not resumed:
@@ -81,23 +75,16 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
     model = model.to(device)
     run_dir = open_run(cfg, name, config, ranks.is_first)
 
-    # All that changes while training. Every random choice depends on (seed, game, step) alone, so this is all.
+    # All that changes while training, but for the live games of the task.
     wrapped = ranks.wrapped(model)
     averaged = AveragedModel(model, avg_fn=partial(moving_average, cfg.average))
     optimizer = OPTIMIZERS[cfg.optimizer](model.parameters(), cfg)
-    sizes = [ranks.divisible(cells / own.cells) for own in modes]
-    pools = []
-    for i, (own, size) in enumerate(zip(modes, sizes, strict=True)):
-        first, count = ranks.share(size)
-        pools.append(Games(own, count, training_seed(cfg.seed), i * GAMES_OF_A_POOL + first, size))
     progress = {"step": 0, "games": 0, "positions": 0, "seconds": 0.0, "best": -1.0, "curve": []}
     if resumed:
         model.load_state_dict(resumed["model"])
         averaged.load_state_dict(resumed["average"])
         optimizer.load_state_dict(resumed["optimizer"])
-        for pool, size, state in zip(pools, sizes, resumed["live_games"], strict=True):
-            own = slice(ranks.share(size)[0], sum(ranks.share(size)))
-            pool.load_state_dict({key: value.numpy()[own] for key, value in state.items()})
+        task.load_state_dict(resumed["live_games"])
         progress = resumed["progress"]
         if share_done(progress, cfg) >= 1:
             log.info("nothing left to do after %d games and %.1f minutes; give more games= or minutes=",
@@ -111,23 +98,17 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
             save_checkpoint(run_dir / file, content | more)
 
     def save_last() -> None:
-        parts = ranks.gathered([pool.state_dict() for pool in pools])  # of each process, of each pool
-        live_games = [
-            {key: torch.from_numpy(np.concatenate([state[key] for state in states])) for key in states[0]}
-            for states in zip(*parts, strict=True)
-        ]
         save(
             "last.pt", model=model.state_dict(), average=averaged.state_dict(), optimizer=optimizer.state_dict(),
-            live_games=live_games,
+            live_games=task.state_dict(),
         )  # fmt: skip
 
     def evaluate() -> None:
-        solver = LearnedSolver.trained(averaged.module, cfg, precision)
         begin, count = ranks.share(cfg.eval_games)
         calibration = Calibration()
         played = play_games(
-            solver, mode, count, validation_seed(cfg.seed), cfg.eval_first_cell,
-            first_index=begin, observers=[calibration.observe],
+            task.solver(averaged.module), task.mode, count, validation_seed(cfg.seed), cfg.eval_first_cell,
+            first_index=begin, observers=[calibration.observe] if task.predicts_mines else [],
         )  # fmt: skip
         records = np.concatenate(ranks.gathered(played)).view(np.recarray)
         win_rate, minutes = float(records.won.mean()), progress["seconds"] / 60
@@ -136,10 +117,11 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
         writer.add_scalar("eval/win_rate_by_minutes", win_rate, round(minutes))
         writer.add_scalar("eval/guess_free_win_rate", guess_free, progress["games"])
         writer.add_scalar("eval/moves", moves, progress["games"])
-        calibration.sums = sum(ranks.gathered(calibration.sums))
-        for metric, value in calibration.metrics().items():
-            writer.add_scalar(f"calibration/{metric}", value, progress["games"])
-        writer.add_figure("calibration/reliability", diagram(calibration), progress["games"])
+        if task.predicts_mines:
+            calibration.sums = sum(ranks.gathered(calibration.sums))
+            for metric, value in calibration.metrics().items():
+                writer.add_scalar(f"calibration/{metric}", value, progress["games"])
+            writer.add_figure("calibration/reliability", diagram(calibration), progress["games"])
         message = "%.1f min, %d games: wins %.1f%% of %d held-out games"
         log.info(message, minutes, progress["games"], 100 * win_rate, cfg.eval_games)
         values = (minutes, progress["games"], progress["positions"], win_rate, guess_free, moves, cfg.eval_games)
@@ -171,44 +153,19 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
         while (share := share_done(progress, cfg)) < 1 and not has_stopped:
             began = time.perf_counter()
 
-            # 1. The next game in every slot whose game is over; each step turns to the next of the modes.
-            games = pools[progress["step"] % len(pools)]
-            is_over = games.status != PLAYING
-            num_won = int((games.status == WON).sum())
-            games.restart(is_over)
-            is_new = games.moves == 0
-            opening = np.zeros(games.views.shape, np.bool_)
-            rows, cols = first_cells(cfg.first_cell, games)
-            opening[is_new, rows[is_new], cols[is_new]] = True
-            games.reveal_mask(opening)
-
-            # 2. One forward pass over all positions, shown in this step's symmetry.
-            symmetry = 0
-            if cfg.symmetries:
-                symmetry = progress["step"] // len(pools) % num_symmetries(games.mode.rows, games.mode.cols)
-            views = torch.from_numpy(games.views)
-            num_mines = torch.full((games.num_games,), games.mode.mines, device=device)
+            # 1. Positions, logits and labels.
             model.train()
-            with autocast(device, precision):
-                logits = turned_back(wrapped(turned(views, symmetry).to(device), num_mines).float(), symmetry)
-
-            # 3. Learn: the loss covers the hidden (or the frontier) cells of the games that go on.
-            is_asked = frontier_mask(games.views) if cfg.loss_cells == "frontier" else games.views == HIDDEN
-            is_asked = (is_asked & (games.status == PLAYING)[:, None, None]).nonzero()
-            if cfg.target == "posterior":
-                labels = mine_posterior(games.views, games.mode.mines, over_budget="density")[is_asked]
-            else:
-                labels = games.mines[is_asked]
-            labels = torch.from_numpy(labels).float().to(device)
-            asked = logits[is_asked]
-            loss = LOSSES[cfg.loss](asked, labels) if labels.numel() else logits.sum() * 0
-            num_labels, total_loss, num_over, num_won = ranks.sums(
-                [labels.numel(), loss.item() * labels.numel(), int(is_over.sum()), num_won], device
+            batch = task.batch(wrapped, averaged.module, progress["step"])
+            weight, total_loss, num_over, num_won = ranks.sums(
+                [batch.weight, batch.loss.item() * batch.weight, batch.num_over, batch.num_won], device
             )
             progress["games"] += int(num_over)
-            progress["positions"] += ranks.size * games.num_games
+            num_positions = ranks.size * batch.games.num_games
+            progress["positions"] += num_positions
             since.count_games(int(num_over), int(num_won))
-            if num_labels:
+
+            # 2. Learn.
+            if weight:
                 if not math.isfinite(total_loss):
                     raise ValueError(
                         f"the loss is {total_loss} at step {progress['step']}; try a lower lr than {cfg.lr}"
@@ -217,19 +174,14 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
                     group["lr"] = cfg.lr * (lr_factor(share, cfg.warmup) if cfg.schedule == "cosine" else 1)
                 optimizer.zero_grad()
                 # DDP averages the gradients of the processes; what is wanted is the mean over all their labels.
-                (loss * (ranks.size * labels.numel() / num_labels)).backward()
+                (batch.loss * (ranks.size * batch.weight / weight)).backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), cfg.clip)
                 optimizer.step()
                 averaged.update_parameters(model)
-                since.count_positions(total_loss / num_labels, asked.detach(), labels, ranks.size * games.num_games)
+                since.count_positions(total_loss / weight, batch.asked.detach(), batch.labels, num_positions)
 
-            # 4. Act by the same probabilities.
-            probabilities = torch.sigmoid(logits.detach()).cpu().numpy()
-            if cfg.loss_cells == "frontier":
-                probabilities = with_even_interior(probabilities, games.views, num_mines.cpu().numpy())
-            keys = choice_keys(games, progress["step"] + 1)
-            chosen, _ = choose_lowest(probabilities, games.views, keys, cfg.guess_threshold if cfg.multi_reveal else -1)
-            games.reveal_mask(chosen)
+            # 3. Play on.
+            task.act(batch, progress["step"])
 
             progress["step"] += 1
             seconds = 0.0 if is_first_step else time.perf_counter() - began  # the first also compiles and allocates

@@ -1,11 +1,69 @@
-"""One move ahead, exactly: whether opening a cell leads on."""
+"""One move ahead, exactly: what a cell may show, and whether opening it leads on."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN
 from minesweeper.counting import COUNTED
 from minesweeper.kernels import kernel
-from minesweeper.posterior import solve_each
+from minesweeper.posterior import MAX_STATES, solve_each
+
+
+def outcomes(
+    views: NDArray[np.int8], num_mines: NDArray[np.int64], cells: NDArray[np.int64], max_states: int = MAX_STATES
+) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
+    """The positions that opening one cell of each view may lead to; of an opening, the zero alone is shown.
+
+    Args:
+        views: int8 [N, R, C].
+        num_mines: int64 [N].
+        cells: int64 [N], the cell of each view, flat; hidden, and not a proved mine.
+        max_states: budget of one position; a number whose position is past it is left out.
+
+    Returns:
+        For M positions: which view each belongs to, int64 [M]; the positions, int8 [M, R, C]; their chances, float64
+        [M], which add up for each view to the chance that its cell is safe; their posteriors, float64 [M, R, C].
+    """
+    trials = np.empty((9 * len(views) + 1, *views.shape[1:]), np.int8)
+    chances = np.empty(len(trials))
+    probabilities = np.empty(trials.shape)
+    of = np.empty(len(trials), np.int64)
+    count = _outcomes(views, num_mines, cells, max_states, trials, chances, probabilities, of)
+    return of[:count], trials[:count], chances[:count], probabilities[:count]
+
+
+@kernel
+def _outcomes(views, num_mines, cells, max_states, trials, chances, probabilities, of):
+    _, rows, cols = views.shape
+    interior = np.empty(1)
+    log_layouts = np.empty(1)
+    faults = np.empty((1, 4), np.int64)
+    count = 0
+    for i in range(len(views)):
+        mines = num_mines[i : i + 1]
+        trials[count] = views[i]
+        solve_each(
+            trials[count : count + 1],
+            mines,
+            max_states,
+            probabilities[count : count + 1],
+            interior,
+            log_layouts,
+            faults,
+        )
+        log_now = log_layouts[0]
+        for number in range(9):
+            trials[count] = views[i]
+            trials[count, cells[i] // cols, cells[i] % cols] = number
+            solve_each(
+                trials[count : count + 1], mines, max_states, probabilities[count : count + 1], interior, log_layouts,
+                faults,
+            )  # fmt: skip
+            if faults[0, 0] == COUNTED:
+                chances[count] = np.exp(log_layouts[0] - log_now)
+                of[count] = i
+                count += 1
+    return count
 
 
 @kernel

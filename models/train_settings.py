@@ -21,25 +21,38 @@ OPTIMIZERS = {
     "sgd": lambda weights, cfg: torch.optim.SGD(weights, lr=cfg.lr, weight_decay=cfg.weight_decay),
 }
 
+_CHOICES: dict[str, dict] = {
+    "mines": {
+        "target": ("board", "posterior"), "loss": LOSSES, "loss_cells": LOSS_CELLS, "multi_reveal": (True, False),
+    },
+    "planner": {},
+}  # fmt: skip
+_NUMBERS: dict[str, list[tuple[str, float, float, bool]]] = {
+    "mines": [("guess_threshold", 0, 1, False)],
+    "planner": [
+        ("candidates", 1, 100, True), ("margin", 0, 1, False), ("explore", 0, 1, False), ("afterwards", 0, 1, False),
+        ("endgame", 0, 100_000, True),
+        ("rollout_steps", 0, math.inf, True), ("random_first", 0, 1, False),
+    ],
+}  # fmt: skip
+
 
 def check(cfg: DictConfig) -> None:
     """ValueError, naming the key, for a value that training cannot use."""
     checked_seed(cfg.seed)
     check_path("run_dir", cfg.run_dir)
     check_path("init_from", cfg.init_from)
-    for key, allowed in (
-        ("target", ("board", "posterior")), ("loss", LOSSES), ("loss_cells", LOSS_CELLS), ("optimizer", OPTIMIZERS),
-        ("schedule", ("cosine", "constant")), ("symmetries", (True, False)), ("multi_reveal", (True, False)),
-    ):  # fmt: skip
+    choices = {"optimizer": OPTIMIZERS, "schedule": ("cosine", "constant"), "symmetries": (True, False)}
+    for key, allowed in (choices | _CHOICES[cfg.task]).items():
         check_choice(key, cfg[key], allowed)
     if cfg.games is None and cfg.minutes is None:
         raise ValueError("games and minutes must not both be null: the run would never end")
     for key, low, high, integer in (
         ("games", 1, math.inf, True), ("minutes", 0, math.inf, False), ("num_live_games", 1, 10**6, True),
         ("lr", 0, 10, False), ("warmup", 0, 1, False), ("weight_decay", 0, 10, False), ("clip", 0, math.inf, False),
-        ("average", 0, 1, False), ("guess_threshold", 0, 1, False), ("eval_minutes", 0, math.inf, False),
-        ("eval_games", 1, 10**7, True), ("log_steps", 1, math.inf, True), ("checkpoint_minutes", 0, math.inf, False),
-        ("threads", 0, 4096, True),
+        ("average", 0, 1, False), ("eval_minutes", 0, math.inf, False), ("eval_games", 1, 10**7, True),
+        ("log_steps", 1, math.inf, True), ("checkpoint_minutes", 0, math.inf, False), ("threads", 0, 4096, True),
+        *_NUMBERS[cfg.task],
     ):  # fmt: skip
         if not (key in ("games", "minutes", "num_live_games") and cfg[key] is None):
             check_number(key, cfg[key], low, high, integer=integer)

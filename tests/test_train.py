@@ -16,6 +16,7 @@ from torch.nn import functional
 import train
 from minesweeper import HIDDEN, MINE, mine_posterior
 from minesweeper.seeds import training_seed, validation_seed
+from models import mine_task, task
 from models.checkpoint import load_checkpoint, load_model
 
 METRICS = [
@@ -64,7 +65,7 @@ def spy_on_bce(monkeypatch, note):
         note(logits, labels)
         return functional.binary_cross_entropy_with_logits(logits, labels)
 
-    monkeypatch.setitem(train.LOSSES, "bce", spied)
+    monkeypatch.setitem(mine_task.LOSSES, "bce", spied)
 
 
 def test_what_a_run_writes(run):
@@ -288,17 +289,17 @@ def test_the_best_weights_are_kept(run, monkeypatch):
 def test_self_play_and_held_out_boards_are_different(run, monkeypatch):
     used = {}
 
-    def spied(name, where):
-        real = getattr(train, name)
+    def spied(module, name, where):
+        real = getattr(module, name)
 
         def spy(*args, **more):
             used[name] = args[where]
             return real(*args, **more)
 
-        monkeypatch.setattr(train, name, spy)
+        monkeypatch.setattr(module, name, spy)
 
-    spied("Games", 2)
-    spied("play_games", 3)
+    spied(task, "Games", 2)
+    spied(train, "play_games", 3)
     for seed in (0, 2**32 - 1):
         run(f"seed={seed}", "games=1", folder=str(seed))
         assert 2**32 - 1 < used["play_games"] < used["Games"]  # evaluate.py accepts 0 to 2**32 - 1

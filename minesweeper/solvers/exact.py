@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from minesweeper.endgame import GAVE_UP, endgame_values
 from minesweeper.lookahead import progress_chances
-from minesweeper.posterior import MAX_STATES, check_max_states, solve_posterior
+from minesweeper.posterior import MAX_STATES, Posterior, check_max_states, solve_posterior
 from minesweeper.solvers.base import TIE_BREAKS, choose_highest, choose_lowest
 from minesweeper.solvers.singles_first import SinglesFirst
 
@@ -69,9 +69,8 @@ class ExactSolver(SinglesFirst):
             if scores is not None:
                 mask[guesses] = choose_highest(scores, views[guesses], keys[guesses])
         if self.endgame:
-            few = is_guess & posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
-            for game in np.flatnonzero(few):
-                values = self._endgame_values(views[game], int(num_mines[game]))
+            for game in np.flatnonzero(is_guess & self.is_endgame(posterior)):
+                values = self.endgame_wins(views[game], int(num_mines[game]))
                 if values is not None:
                     mask[game] = choose_highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
         return mask, is_guess
@@ -95,8 +94,15 @@ class ExactSolver(SinglesFirst):
         progress_chances(views, num_mines, probabilities, self.tie_margin, self.max_states, chances)
         return chances
 
-    def _endgame_values(self, view: NDArray[np.int8], num_mines: int) -> NDArray[np.float64] | None:
-        """In how many layouts each cell wins, or None past the budget; kept, as small boards meet positions again."""
+    def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:
+        """Whether at most `endgame` layouts are left, bool [N]."""
+        return posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
+
+    def endgame_wins(self, view: NDArray[np.int8], num_mines: int) -> NDArray[np.float64] | None:
+        """In how many layouts of a view [R, C] each cell wins, or None past the budget.
+
+        Kept, as small boards meet positions again.
+        """
         position = (view.shape, num_mines, view.tobytes())
         if position not in self._endgames:
             if len(self._endgames) >= _MOST_KEPT:
