@@ -37,7 +37,7 @@ from models.ranks import Ranks
 from models.run_folder import StopSignal, open_run
 from models.schedule import lr_factor, moving_average, share_done
 from models.settings import merge_resumed
-from models.train_settings import OPTIMIZERS, check
+from models.train_settings import OPTIMIZERS, check, settings_of
 from models.window import NoWriter, Window
 from reporting.reliability import diagram
 
@@ -54,7 +54,9 @@ def train(cfg: DictConfig, name: str, overrides: list[str]) -> Path:
         resumed = load_checkpoint(str(cfg.resume))
         if "optimizer" not in resumed:
             raise ValueError(f"resume={cfg.resume} holds the weights alone; a run goes on from its last.pt")
-        cfg = merge_resumed(resumed["config"], cfg, overrides, NEW_ON_RESUME)
+        own = settings_of(resumed["config"].get("task", "mines"))
+        known = [*(key for key in cfg if key not in settings_of(cfg.task)), *sorted(own)]
+        cfg = merge_resumed(resumed["config"], str(cfg.resume), overrides, NEW_ON_RESUME, known)
         name = resumed["name"]
     check(cfg)
     with Ranks(cfg.num_live_games, cfg.eval_games) as ranks:
@@ -70,6 +72,7 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
     torch.set_num_threads(choose_threads(cfg.threads, task.cells, ranks.local_size))
     torch.manual_seed(cfg.seed)
     model = build_model(config["model"])
+    task.check_model(model)
     if cfg.init_from is not None and not resumed:
         load_weights(model, cfg.init_from, load_checkpoint(cfg.init_from))
     model = model.to(device)

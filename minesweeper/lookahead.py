@@ -34,7 +34,7 @@ def outcomes(
 
 @kernel
 def _outcomes(views, num_mines, cells, max_states, trials, chances, probabilities, of):
-    _, rows, cols = views.shape
+    cols = views.shape[2]
     interior = np.empty(1)
     log_layouts = np.empty(1)
     faults = np.empty((1, 4), np.int64)

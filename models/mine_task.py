@@ -22,6 +22,7 @@ class MineTask(Task):
     """P(mine) of every hidden cell, learned from the revealed boards or from the exact posterior."""
 
     predicts_mines = True
+    inputs = ("views", "num_mines")
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:  # noqa: ARG002
         """See `Task`."""

@@ -59,6 +59,7 @@ class PlannerTask(Task):
     """P(win | the cell is opened and safe) of the candidates at guesses."""
 
     predicts_mines = False
+    inputs = ("views", "probabilities", "num_mines")
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:
         """See `Task`."""
@@ -182,7 +183,7 @@ class PlannerTask(Task):
         posterior = solve_posterior(views, games.mode.mines, over_budget="density")
         is_safe = (posterior.probabilities == 0) & posterior.exact[:, None, None]
         kept = np.flatnonzero(is_safe.any(axis=(1, 2)))
-        is_safe = is_safe[kept].reshape(kept.size, -1)
+        is_safe = is_safe.reshape(chosen.size, -1)[kept]
         slot, safe_cell = np.nonzero(is_safe)
         weights = (1 / is_safe.sum(axis=1).clip(1)).astype(np.float32)[slot]
         return Afterwards(views[kept], posterior.probabilities[kept], chosen[kept], (slot, safe_cell, weights))

@@ -54,21 +54,26 @@ def make_modes(mix: Any, mode: Mode) -> list[Mode]:
 
 
 def merge_resumed(
-    config: dict[str, Any], cfg: DictConfig, overrides: Iterable[str], allowed: Collection[str]
+    config: dict[str, Any], resume: str, overrides: Iterable[str], allowed: Collection[str], known: Iterable[str]
 ) -> DictConfig:
     """The configuration of the run that wrote a checkpoint, with the `overrides` (key=value) that a resume may change.
 
+    Args:
+        resume: the checkpoint.
+        allowed: what may be given anew.
+        known: the settings that a run of its task has.
+
     Raises:
-        ValueError: an override of another key, or a checkpoint from before a setting of `cfg` was known.
+        ValueError: an override of another key, or a checkpoint from before a setting was known.
     """
     changes = [override for override in overrides if override.split("=")[0] != "resume"]
     for override in changes:
         if override.split("=")[0] not in allowed:
             raise ValueError(f"with resume, only {', '.join(allowed)} may be given anew, got {override}")
-    missing = [key for key in cfg if key not in config]
+    missing = [key for key in known if key not in config]
     if missing:
         raise ValueError(
-            f"resume={cfg.resume} was written by an earlier version, without {', '.join(missing)}; "
+            f"resume={resume} was written by an earlier version, without {', '.join(missing)}; "
             "go on with that version, or start a new run with init_from="
         )
-    return OmegaConf.merge(OmegaConf.create(config), OmegaConf.from_dotlist(changes), {"resume": cfg.resume})
+    return OmegaConf.merge(OmegaConf.create(config), OmegaConf.from_dotlist(changes), {"resume": resume})

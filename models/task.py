@@ -1,5 +1,6 @@
 """Task: what a training learns, and the games that it learns from; `train.py` does what is the same for all tasks."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,9 @@ class Task(ABC):
     predicts_mines: ClassVar[bool]
     """Whether the logits are of P(mine), so that they can be compared with the exact posterior."""
 
+    inputs: ClassVar[tuple[str, ...]]
+    """What a model of this task is called with."""
+
     def __init__(self, cfg: DictConfig, ranks: Ranks, device: torch.device, precision: str) -> None:
         self.cfg, self.ranks, self.device, self.precision = cfg, ranks, device, precision
         self.mode = make_mode(cfg.mode)
@@ -85,6 +89,15 @@ class Task(ABC):
     @abstractmethod
     def solver(self, model: nn.Module) -> Solver:
         """How a model of this task plays."""
+
+    def check_model(self, model: nn.Module) -> None:
+        """ValueError unless the model can be called with what this task shows."""
+        taken = tuple(inspect.signature(model.forward).parameters)
+        if len(taken) != len(self.inputs):
+            raise ValueError(
+                f"task={self.cfg.task} needs a model that takes {', '.join(self.inputs)}; "
+                f"{type(model).__name__} takes {', '.join(taken)}"
+            )
 
     def state_dict(self) -> list[dict[str, Tensor]]:
         """The live games of all processes, a dict a pool."""

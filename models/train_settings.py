@@ -37,6 +37,11 @@ _NUMBERS: dict[str, list[tuple[str, float, float, bool]]] = {
 }  # fmt: skip
 
 
+def settings_of(task: str) -> set[str]:
+    """The settings that the task has for itself."""
+    return set(_CHOICES[task]) | {key for key, *_ in _NUMBERS[task]}
+
+
 def check(cfg: DictConfig) -> None:
     """ValueError, naming the key, for a value that training cannot use."""
     checked_seed(cfg.seed)

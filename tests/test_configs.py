@@ -9,6 +9,7 @@ from torch import nn
 
 from minesweeper import MODES, Mode
 from models.checkpoint import build_model
+from models.train_settings import settings_of
 from train import check
 
 SETTING = re.compile(r"^(\w+):\s*\S")  # a key at the top level with its value on the same line
@@ -19,8 +20,9 @@ def options(group):
 
 
 def settings(name):
-    """The lines of a file that set a value at its top level, by key."""
-    lines = (CONFIGS / f"{name}.yaml").read_text().splitlines()
+    """The lines of a file, and for train.py of the default task, that set a value at its top level, by key."""
+    files = [CONFIGS / f"{name}.yaml", *([CONFIGS / "task" / "mines.yaml"] if name == "train" else [])]
+    lines = [line for file in files for line in file.read_text().splitlines()]
     return {found[1]: line for line in lines if (found := SETTING.match(line))}
 
 
@@ -34,6 +36,17 @@ def builds(cfg):
 @pytest.mark.parametrize("mode", options("mode"))
 def test_every_mode_and_model_builds(mode, model):
     builds(composed("train", f"mode={mode}", f"model={model}"))
+
+
+@pytest.mark.parametrize("task", options("task"))
+def test_every_task_builds_and_explains_its_settings(task):
+    cfg = composed("train", f"task={task}")
+    builds(cfg)
+    assert cfg.task == task
+    own = (CONFIGS / "task" / f"{task}.yaml").read_text().splitlines()
+    lines = {found[1]: line for line in own if (found := SETTING.match(line))}
+    assert settings_of(task) <= set(lines)
+    assert [key for key, line in lines.items() if not re.search(r"\s# \S", line)] == []
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))

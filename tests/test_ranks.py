@@ -23,8 +23,13 @@ def train_in(processes, run_dir, *settings):
     return done.stderr
 
 
-def test_two_processes_learn_what_one_does(tmp_path):
-    settings = (*TINY, *TINY_CNN, "optimizer=sgd", "lr=0.5", "target=posterior", "eval_games=11")
+@pytest.mark.parametrize(
+    "task",
+    [(*TINY_CNN, "target=posterior"), ("task=planner", "model.width=4", "model.depth=5", "rollout_steps=2")],
+    ids=["mines", "planner"],
+)
+def test_two_processes_learn_what_one_does(tmp_path, task):
+    settings = (*TINY, *task, "optimizer=sgd", "lr=0.5", "eval_games=11")
     train_in(1, tmp_path / "one", *settings)
     shown = train_in(2, tmp_path / "two", *settings)
     assert shown.count("run folder") == 1

@@ -18,6 +18,14 @@ FIRST_CELLS = "random, corner, centre, solver or [row, col]"
 @pytest.mark.parametrize(
     ("override", "message"),
     [
+        ("task=planner", "task=planner needs a model that takes views, probabilities, num_mines; CNN takes"),
+        ("task=planner candidates=0", "candidates must be an integer from 1 to 100, got 0"),
+        ("task=planner margin=2", f"margin must be {SHARE}, got 2"),
+        ("task=planner explore=-1", f"explore must be {SHARE}, got -1"),
+        ("task=planner afterwards=x", f"afterwards must be {SHARE}, got 'x'"),
+        ("task=planner endgame=0.5", "endgame must be an integer from 0 to 100000, got 0.5"),
+        ("task=planner rollout_steps=-1", "rollout_steps must be an integer of at least 0, got -1"),
+        ("task=planner random_first=2", f"random_first must be {SHARE}, got 2"),
         ("target=mines", "target must be one of board, posterior, got 'mines'"),
         ("target=null", "target must be one of board, posterior, got None"),
         ("loss=l1", "loss must be one of bce, mse, got 'l1'"),
@@ -86,7 +94,7 @@ FIRST_CELLS = "random, corner, centre, solver or [row, col]"
 def test_refused(tmp_path, override, message):
     run_dir = tmp_path / "run"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        train_tiny(run_dir, override)
+        train_tiny(run_dir, *override.split())
     assert not run_dir.exists()
 
 

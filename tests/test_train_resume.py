@@ -12,6 +12,7 @@ import torch
 from tiny_training import ROOT, TINY, TINY_CNN, TINY_MLP, resume_tiny, scalars, train_tiny
 
 import train
+from models import mine_task
 from models.checkpoint import CheckpointError, load_checkpoint
 
 
@@ -44,14 +45,14 @@ def assert_same_end(run_dir, other_dir):
 
 def at_step(monkeypatch, step, act):
     """Calls `act` in the middle of the given step of the next run, from 1."""
-    real = train.choice_keys
+    real = mine_task.choice_keys
 
     def choice_keys(games, move):
         if move == step:
             act()
         return real(games, move)
 
-    monkeypatch.setattr(train, "choice_keys", choice_keys)
+    monkeypatch.setattr(mine_task, "choice_keys", choice_keys)
 
 
 def stop_at(monkeypatch, step, number=signal.SIGTERM):
