@@ -32,6 +32,7 @@ from minesweeper.tables import aligned, append_csv, check_csv
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
+from models.players import make_player, trained_solver
 from models.settings import check_choice, check_number, check_path, make_mode
 
 CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
@@ -196,7 +197,7 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         if cfg.get("mode") is None and not cfg.boards and mode not in (None, own) and cfg.ckpt is not None:
             raise ValueError(f"the checkpoints are of different modes, {mode} and {own}; choose one with mode=")
         mode = mode or (None if cfg.boards else own)
-        players[relative(path)] = LearnedSolver.trained(
+        players[relative(path)] = trained_solver(
             model.to(device), content["config"], precision, cfg.guess_threshold, cfg.tie_break
         )
     entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
@@ -205,7 +206,7 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         if not isinstance(settings.get("name"), str):
             raise ValueError(f"solvers: an entry must be a name, or {{name: ..., setting: ...}}, got {entry!r}")
         label = " ".join([settings["name"], *(f"{key}={value}" for key, value in settings.items() if key != "name")])
-        players[label] = make_solver(**settings)
+        players[label] = make_player(device=device, precision=precision, **settings)
     if mode is None and not cfg.boards:
         mode = MODES["beginner"]
     if not players:

@@ -22,7 +22,7 @@ from minesweeper.solvers import Solver, make_solver
 from minesweeper.summary import wilson
 from models.checkpoint import load_model
 from models.device import choose_device, choose_precision
-from models.learned_solver import LearnedSolver
+from models.players import trained_solver
 
 
 def main() -> None:
@@ -88,7 +88,7 @@ def make_player(player: str, precision: str) -> Solver:
         return make_solver("exact")
     model, content = load_model(player)
     device = choose_device("cpu")
-    return LearnedSolver.trained(model.to(device), content["config"], choose_precision(precision, device))
+    return trained_solver(model.to(device), content["config"], choose_precision(precision, device))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,53 @@
+"""Solvers that play by a trained network, from checkpoints and from settings."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from minesweeper import SOLVERS, Solver, make_solver
+from models.checkpoint import BUNDLED, CheckpointError, load_model
+from models.learned_solver import LearnedSolver
+from models.planner import PlannerSolver
+
+PLANNER_CHECKPOINT = BUNDLED / "universal_planner.pt"
+NAMES = (*SOLVERS, PlannerSolver.name)
+
+
+def trained_solver(
+    model: nn.Module,
+    config: Mapping[str, Any],
+    precision: str,
+    guess_threshold: float | None = None,
+    tie_break: str = "random",
+) -> Solver:
+    """How a model plays whose training had this `config`; `guess_threshold` and `tie_break` are for mine networks."""
+    if config.get("task") == PlannerSolver.name:
+        return PlannerSolver.trained(model, config, precision)
+    return LearnedSolver.trained(model, config, precision, guess_threshold, tie_break)
+
+
+def make_player(name: str, device: torch.device, precision: str, **settings: Any) -> Solver:
+    """`minesweeper.make_solver`, and the "planner" too: it has the settings of `PlannerSolver` and `ckpt`.
+
+    Raises:
+        ValueError: no such solver, or a setting that it does not have or does not allow.
+    """
+    if name not in NAMES:
+        raise ValueError(f"solver must be one of {', '.join(NAMES)}, got {name!r}")
+    if name != PlannerSolver.name:
+        return make_solver(name, **settings)
+    allowed = [
+        "ckpt",
+        *(key for key in inspect.signature(PlannerSolver).parameters if key not in ("model", "precision")),
+    ]
+    for key in settings:
+        if key not in allowed:
+            raise ValueError(f"solver {name} has no setting {key!r}; it has {', '.join(allowed)}")
+    path = settings.pop("ckpt", PLANNER_CHECKPOINT)
+    model, content = load_model(path)
+    if content["config"].get("task") != PlannerSolver.name:
+        raise CheckpointError(f"{path} is no planner; train one with `python train.py task=planner mode=beginner`")
+    return PlannerSolver.trained(model.to(device), content["config"], precision, **settings)
