@@ -264,6 +264,20 @@ def test_an_impossible_position_names_the_number(client, solver):
     assert (total["key"], "needs between 8 and 8" in total["error"]) == ("mines", True)
 
 
+def test_slow_solves_leave_other_players_their_hints(tmp_path):
+    """However many there are."""
+    numbers = "\n".join(["." * 31, ".2" * 15 + "."] * 15 + ["." * 31])
+    with client_of(tmp_path, processes=2, solve_seconds=60) as client, ThreadPoolExecutor(6) as threads:
+        player = Player(client, "expert", seed=1)
+        player.do("reveal", 8, 15)
+        body = {"view": numbers, "mines": 200, "solver": "exact_ahead"}
+        slow = [threads.submit(client.post, "/api/solve", json=body) for _ in range(6)]
+        for _ in range(3):
+            player.ask("hint", solver="exact_ahead")
+        assert sum(answer.done() for answer in slow) < 3
+        client.portal.call(client.app.state.stop_solving)
+
+
 def test_a_marked_mine_counts(client):
     answer = client.post("/api/solve", json={"view": "1*.\n...", "mines": 2, "solver": "exact"}).json()
     np.testing.assert_allclose(np.array(answer["probabilities"], float)[:, 2], 0.5)

@@ -18,11 +18,13 @@ from playing import Player, client_of, mines_of, preset
 from tiny_training import ROOT, composed
 
 import play
-from minesweeper import Mode
+from minesweeper import HIDDEN, Mode
+from minesweeper.board import neighbour_counts
 from minesweeper.mode import MODES
 from web.game import LONGEST_LOOK, Game, Move
 from web.pool import Pool
 from web.server import FIRST_PORT, listen
+from web.solving import is_long
 from web.store import KEPT_DAYS, Store, StoreError
 from web.validation import RefusedError
 
@@ -195,6 +197,34 @@ def test_a_slow_task_is_given_up_and_blocks_nobody():
 
     first, second = run_pool(work, limit=3.0)
     assert first == second
+
+
+def test_long_tasks_leave_a_process_to_the_others():
+    async def work(pool):
+        long = [asyncio.create_task(pool.ask("no_guess_board", ENDLESS, is_long=True)) for _ in range(4)]
+        while not pool._running:  # the second process is starting
+            await asyncio.sleep(0.02)
+        for _ in range(5):
+            await pool.ask("no_guess_board", SHORT)
+        assert not any(task.done() for task in long)
+        assert [job.is_long for job in pool._running.values()] == [True]
+        assert len(pool._waiting) == 3
+        for task in long:
+            task.cancel()
+        await asyncio.gather(*long, return_exceptions=True)
+
+    run_pool(work, limit=60.0)
+
+
+def test_a_position_is_long_when_it_takes_seconds_to_count():
+    seen = np.indices((30, 30)).sum(0) % 2 == 0
+    mines = (np.random.default_rng(1).random((30, 30)) < 0.15) & ~seen
+    alternating = np.where(seen, neighbour_counts(mines), HIDDEN).astype(np.int8)
+    assert not is_long(alternating, int(mines.sum())), "many numbers are not enough"
+    seen = np.zeros((30, 30), bool)
+    seen[1::2, 1::2] = True
+    mines = (np.random.default_rng(1).random((30, 30)) < 0.3) & ~seen
+    assert is_long(np.where(seen, neighbour_counts(mines), HIDDEN).astype(np.int8), int(mines.sum()))
 
 
 def test_when_all_are_busy_the_next_waits_and_is_told_so():

@@ -18,12 +18,13 @@ from web import validation
 from web.catalogue import DEFAULT_SOLVER, Entry
 from web.game import Game, Move
 from web.no_guess import NO_GUESS_SECONDS
-from web.pool import Pool
+from web.pool import Load, Pool
 from web.store import Store
 from web.validation import LIMITS, Cell, RefusedError, check_keys
 
 _MOST_SETTINGS = 4096  # bytes
 _MOST_DISAGREEMENTS = 10
+_QUICK_SECONDS = 0.5  # of a search for a board; one that goes on is a long task
 
 Inputs = dict[str, Any]
 
@@ -218,11 +219,20 @@ class Service:
     async def _lay(self, game: Game, cell: Cell) -> None:
         """Lays the mines for a first reveal at `cell`."""
         if game.no_guess:
-            inputs = {"mode": asdict(game.mode), "seed": game.seed, "cell": cell, "seconds": NO_GUESS_SECONDS}
-            board, rule = await self.pool.ask("no_guess_board", inputs, ("no guess", "load_no_guess", {}))
-            await run_sync(game.lay, cell, board, rule)
+            await run_sync(game.lay, cell, *await self._no_guess_board(game, cell))
         else:
             await run_sync(game.lay, cell)
+
+    async def _no_guess_board(self, game: Game, cell: Cell) -> tuple[int, str]:
+        """See `need_no_guess`; most are found in a moment, and only the others are long tasks."""
+        inputs = {"mode": asdict(game.mode), "seed": game.seed, "cell": cell}
+        load: Load = ("no guess", "load_no_guess", {})
+        try:
+            return await self.pool.ask("no_guess_board", inputs | {"seconds": _QUICK_SECONDS}, load)
+        except RefusedError as error:
+            if error.status != 409:
+                raise
+        return await self.pool.ask("no_guess_board", inputs | {"seconds": NO_GUESS_SECONDS}, load, is_long=True)
 
     async def _solve_game(self, entry: Entry, game: Game) -> Inputs:
         if game.is_over:
@@ -233,8 +243,10 @@ class Service:
         self, entry: Entry, view: NDArray[np.int8], mines: int, key: int = 0, is_promised: bool = False
     ) -> Inputs:
         plain = asdict(entry)
-        inputs = {"entry": plain, "view": view_to_text(view), "mines": mines, "key": key, "is_promised": is_promised}
-        return await self.pool.ask("solve_position", inputs, (entry.id, "load", {"entry": plain}))
+        position = {"view": view_to_text(view), "mines": mines}
+        inputs = position | {"entry": plain, "key": key, "is_promised": is_promised}
+        is_long = await self.pool.ask("is_long", position)
+        return await self.pool.ask("solve_position", inputs, (entry.id, "load", {"entry": plain}), is_long)
 
 
 def _board(mode: Mode) -> dict[str, int]:
