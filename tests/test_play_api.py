@@ -1,14 +1,20 @@
 """The API of the page through its HTTP client: whole games, what is told when, and every refusal."""
 
+import asyncio
 import contextlib
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from playing import GAME, Player, cells, client_of, hidden_view, mines_of, preset, solve
+from playing import GAME, Player, cells, client_of, hidden_view, mines_of, preset, solve, views_of
 
-from minesweeper import MODES, SOLVERS, mine_posterior
+from minesweeper import HIDDEN, MODES, SOLVERS, Mode, mine_posterior
 from models.checkpoint import bundled_checkpoints
+from web.game import Game, Move
+from web.service import Service
+from web.store import Store
+from web.validation import RefusedError
 
 BEGINNER = preset("beginner")
 
@@ -123,7 +129,7 @@ def test_flags_and_chords(client):
     assert [move["number"] for move in moves] == [1, 2]
     assert {tuple(cell) for cell in moves[1]["cells"]} == {c for c in around if c != mine and view[c] == -2}
     assert [move["solver"] for move in moves] == [None, None]
-    assert hidden_view(moves[1]["view"]).tolist() == opened.tolist()
+    assert hidden_view(views_of(moves, 9, 9)[1]).tolist() == opened.tolist()
 
 
 def test_a_wrong_flag_makes_a_chord_fatal(client):
@@ -188,24 +194,86 @@ def test_watching_and_going_back(client):
     """A watched game goes on from where it was taken back to, and is in no statistics."""
     before = client.get("/api/statistics").json()
     player = Player(client, "beginner", "zero", seed=5)
+    stepped = []
     while player.game["status"] in ("new", "playing"):
         game = player.do("step", solver="exact_ahead")
         assert game["move"]["solver"] == "exact_ahead"
         assert game["move"]["reason"]
-        assert game["move"]["view"] == game["view"]
+        stepped.append(game["move"])
+        assert views_of(stepped, 9, 9)[-1] == game["view"]
     moves = client.get(f"{player.path}/moves").json()["moves"]
+    assert moves == stepped
     assert len(moves) == player.game["moves"]
     assert moves[-1]["status"] == player.game["status"]
-    for move in moves[:-1]:
+    views = views_of(moves, 9, 9)
+    for move, view in zip(moves[:-1], views, strict=False):
         assert move["status"] == "playing"
-        assert not set(move["view"]) - set(".012345678\n")
+        assert not set(view) - set(".012345678\n")
     game = player.do("goto", move=2)
-    assert (game["moves"], game["status"], game["view"]) == (2, "playing", moves[1]["view"])
+    assert (game["moves"], game["status"], game["view"]) == (2, "playing", views[1])
     assert len(client.get(f"{player.path}/moves").json()["moves"]) == 2
     again = player.do("step", solver="exact_ahead")
     assert again["move"] == moves[2]
     assert player.do("goto", move=0)["status"] == "new"
     assert client.get("/api/statistics").json() == before
+
+
+def test_long_games_are_told_and_taken_back_cheaply(tmp_path, monkeypatch):
+    """Each cell is told once, by one pass of the engine, and nobody waits for the store meanwhile."""
+    store = Store(tmp_path / "play.sqlite")
+    mode = Mode(40, 40, 200)
+    game = Game.new(mode, seed=1)
+    game.lay((20, 20))
+    game.is_watched = True
+    safe = [(int(row), int(col)) for row, col in np.argwhere(~game.mines)]
+    store.add(game)
+    for cell in [(20, 20), *safe]:
+        if game.view[cell] == HIDDEN:
+            game = store.play(game, Move([cell]))
+    assert (game.status, game.moves > 300) == ("won", True)
+    passes = []
+    replayed = Game.replayed
+
+    def watched(self, moves):
+        passes.append(len(moves))
+        for state in replayed(self, moves):
+            assert not store._lock.locked()
+            yield state
+
+    monkeypatch.setattr(Game, "replayed", watched)
+    monkeypatch.setattr(Game, "reveal", None)
+    service = Service(store, None, {})
+    moves = asyncio.run(service.moves(game.id))["moves"]
+    assert views_of(moves, 40, 40)[-1] == game.text()
+    assert sum(len(move["opened"]) for move in moves) == mode.cells
+    assert len(json.dumps(moves)) < 200 * len(moves) + 20 * mode.cells
+    taken = asyncio.run(service.go_to(game.id, {"move": 100}))
+    assert (taken["view"], taken["moves"]) == (views_of(moves, 40, 40)[99], 100)
+    assert passes == [game.moves, 100]
+    store.close()
+
+
+def test_a_game_that_moved_on_is_not_taken_back(tmp_path, monkeypatch):
+    store = Store(tmp_path / "play.sqlite")
+    game = Game.new(BEGINNER, seed=1)
+    game.lay((4, 4))
+    game.is_watched = True
+    store.add(game)
+    game = store.play(game, Move([(4, 4)]))
+    read = Store.read
+
+    def read_before_a_move(self, game_id):
+        seen = read(self, game_id)
+        hidden = [(int(row), int(col)) for row, col in np.argwhere((seen.view == HIDDEN) & ~seen.mines)]
+        store.play(seen, Move(hidden[:1]))
+        return seen
+
+    monkeypatch.setattr(Store, "read", read_before_a_move)
+    with pytest.raises(RefusedError, match=r"^the game has moved on") as caught:
+        asyncio.run(Service(store, None, {}).go_to(game.id, {"move": 0}))
+    assert caught.value.status == 409
+    assert read(store, game.id).moves == len(store.moves(game.id)) == 2
+    store.close()
 
 
 def test_a_game_taken_back_to_its_start_promises_nothing(client):
