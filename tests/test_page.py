@@ -287,6 +287,29 @@ def test_hints_have_the_colours_of_the_numbers(page: Any, server: Server) -> Non
     sync_api.expect(board.cells.nth(best[0])).not_to_have_attribute("data-shows", ".")
 
 
+def test_a_hint_waits_by_itself_until_the_solver_is_ready(page: Any, server: Server) -> None:
+    board = start(page, server, seed=33, first_click="zero")
+    board.reveal(4, 4)
+    answers = []
+
+    def not_ready_twice(route: Any) -> None:
+        answers.append(route)
+        if len(answers) > 2:
+            route.continue_()
+            return
+        error = json.dumps({"error": "the solver is being made ready", "key": None})
+        route.fulfill(status=503, headers={"Retry-After": "1"}, content_type="application/json", body=error)
+
+    page.route("**/hint", not_ready_twice)
+    page.locator("#play [data-ref=solver]").select_option("exact")
+    banner = page.locator("#banner")
+    sync_api.expect(banner).to_have_text("The solver is being made ready.")
+    assert page.locator("#play .problem").count() == 0
+    sync_api.expect(page.locator("#play .make")).to_be_visible()
+    sync_api.expect(banner).to_be_hidden()
+    assert len(answers) == 3
+
+
 def test_watch_to_the_end_and_back(page: Any, server: Server) -> None:
     open_page(page, server, "#watch")
     page.locator("#watch input[type=number][placeholder=random]").fill("5")

@@ -346,6 +346,14 @@ def test_slow_solves_leave_other_players_their_hints(tmp_path):
         client.portal.call(client.app.state.stop_solving)
 
 
+def test_a_solver_that_is_not_ready_asks_to_try_again(client, monkeypatch):
+    monkeypatch.setattr("web.pool._PATIENCE", 0.0)
+    response = client.post("/api/solve", json={"view": "1..", "mines": 1, "solver": "universal_cnn_global"})
+    assert "is being made ready" in error_of(response, 503)["error"]
+    assert int(response.headers["Retry-After"]) >= 1
+    assert solve(client, "1..", 1, "universal_cnn_global")["solver"] == "universal_cnn_global"
+
+
 def test_a_marked_mine_counts(client):
     answer = client.post("/api/solve", json={"view": "1*.\n...", "mines": 2, "solver": "exact"}).json()
     np.testing.assert_allclose(np.array(answer["probabilities"], float)[:, 2], 0.5)

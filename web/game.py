@@ -230,3 +230,4 @@ def warm_up() -> None:
     game = Game.new(Mode(4, 4, 1), seed=0)
     game.lay((0, 0))
     game.reveal([(0, 0)])
+    assert game.choice_key

@@ -22,18 +22,21 @@ _ROOT = Path(__file__).resolve().parent.parent
 _GRACE = 1.0  # seconds that an abandoned task may go on
 _LONGEST_ANSWER = 2**24  # bytes
 _LOADING = 600.0  # seconds for the first use of a solver, which may compile its kernels
-_PATIENCE = 30.0  # seconds that a player waits for that; it goes on, so that a later try finds it done
-_NOT_READY = "the solver is being made ready, which may take a minute the first time; try again soon"
+_PATIENCE = 5.0  # seconds that a request waits for that; it goes on, so that a later one finds it done
+_NOT_READY = "the solver is being made ready, which may take a minute the first time"
+_BUSY = "all solvers are busy"
+_RETRY_AFTER = 1  # seconds
 
 Load = tuple[str, str, dict[str, Any]]  # a name, and the task and its inputs that make what has this name ready
 
 
 class _Worker:
-    """One process and which solvers are loaded there."""
+    """One process, which solvers are loaded there, and which one is being loaded."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self.loaded: set[str] = set()
+        self.loading: str | None = None
         self.is_killed = False
 
     @classmethod
@@ -59,7 +62,11 @@ class _Worker:
 
     async def load(self, name: str, task: str, inputs: dict[str, Any]) -> None:
         if name not in self.loaded:
-            await asyncio.wait_for(self.ask(task, inputs), _LOADING)
+            self.loading = name
+            try:
+                await asyncio.wait_for(self.ask(task, inputs), _LOADING)
+            finally:
+                self.loading = None
             self.loaded.add(name)
 
     async def end(self) -> None:
@@ -114,7 +121,8 @@ class Pool:
             is_long: whether it may take seconds; it then leaves one process to the tasks that do not.
 
         Raises:
-            RefusedError: the task refused its inputs; or, with status 503, it took too long or no process was free.
+            RefusedError: the task refused its inputs; or, with status 503, it took too long, or (then with
+                `retry_after`) no process was free or the solver is not ready yet.
         """
         job = _Job(task, inputs, load, is_long)
         work = self._in_background(self._work(await self._free_worker(job), job))
@@ -123,7 +131,7 @@ class Pool:
                 return await asyncio.shield(work)
         except TimeoutError:
             job.abandon()
-            raise RefusedError(_NOT_READY, None, 503) from None
+            raise RefusedError(_NOT_READY, None, 503, retry_after=_RETRY_AFTER) from None
         except asyncio.CancelledError:
             job.abandon()
             raise
@@ -134,6 +142,7 @@ class Pool:
         try:
             if job.load:
                 await worker.load(*job.load)
+                self._hand_out()
             job.is_ready()
             result = None
             if not job.is_abandoned:
@@ -156,17 +165,18 @@ class Pool:
     async def _free_worker(self, job: "_Job") -> _Worker:
         self._waiting.append(job)
         self._hand_out()
-        busy = "all solvers are busy; try again in a moment" if self._workers else _NOT_READY
+        is_ready = bool(self._workers) and not self._is_loading(job)
         worker = None
         try:
-            worker = await asyncio.wait_for(job.turn, _PATIENCE if self._starting else self.limit)
+            worker = await asyncio.wait_for(job.turn, self.limit if is_ready else _PATIENCE)
             return worker
         except asyncio.CancelledError:
             if self.size:
                 raise
             raise RefusedError("the server is ending", None, 503) from None
         except TimeoutError:
-            raise RefusedError(busy, None, 503) from None
+            message = _BUSY if is_ready else _NOT_READY
+            raise RefusedError(message, None, 503, retry_after=_RETRY_AFTER) from None
         finally:
             if job in self._waiting:
                 self._waiting.remove(job)
@@ -176,13 +186,26 @@ class Pool:
     def _hand_out(self) -> None:
         """Gives idle processes to the tasks that wait, and has one started when all are needed."""
         for job in list(self._waiting):
-            if self._idle and not job.turn.done() and not (job.is_long and self._is_last_for_long()):
+            worker = None if job.turn.done() else self._idle_for(job)
+            if worker is not None:
                 self._waiting.remove(job)
-                worker = self._idle.pop()
+                self._idle.remove(worker)
                 self._running[worker] = job
                 job.turn.set_result(worker)
         if (self._waiting or not self._idle) and not self._starting:
             self._start_one()  # so that the next one who asks finds one ready; two at once would compile the same
+
+    def _idle_for(self, job: "_Job") -> _Worker | None:
+        """An idle process for a job, best one where its solver is loaded; None if it has to wait."""
+        if not self._idle or (job.is_long and self._is_last_for_long()):
+            return None
+        ready = [worker for worker in self._idle if job.load is None or job.load[0] in worker.loaded]
+        if not ready and self._is_loading(job):
+            return None  # two at once would compile the same
+        return (ready or self._idle)[-1]
+
+    def _is_loading(self, job: "_Job") -> bool:
+        return job.load is not None and any(worker.loading == job.load[0] for worker in self._running)
 
     def _is_last_for_long(self) -> bool:
         """Whether one more long task would leave no process to the others."""

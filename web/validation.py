@@ -25,11 +25,19 @@ class RefusedError(ValueError):
         status: of HTTP, 4xx or 5xx.
         key: the input at fault, or None.
         cell: (row, col) at fault, or None.
+        retry_after: seconds after which the same request may well be answered, or None.
     """
 
-    def __init__(self, message: str, key: str | None = None, status: int = 400, cell: Cell | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        key: str | None = None,
+        status: int = 400,
+        cell: Cell | None = None,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.key, self.cell = status, key, cell
+        self.status, self.key, self.cell, self.retry_after = status, key, cell, retry_after
 
 
 def check_keys(values: Mapping[str, Any], allowed: Collection[str]) -> None:
