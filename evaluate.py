@@ -23,6 +23,7 @@ from minesweeper.arena import check_first_cell, first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
 from minesweeper.calibration import Calibration, calibration_table
+from minesweeper.mode import preset_name
 from minesweeper.regret import COLUMNS as REGRETS_ROW
 from minesweeper.regret import Regrets, regret_table
 from minesweeper.seeds import checked_seed
@@ -185,8 +186,8 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
     mode = make_mode(cfg.mode) if cfg.get("mode") is not None else given
     if cfg.ckpt is None:
         mode = mode or (None if cfg.boards else MODES["beginner"])
-        names = [name for name, preset in MODES.items() if mode and board(preset) == board(mode)]
-        paths = [str(path) for name in names for path in bundled_checkpoints(name)]
+        name = mode and preset_name(mode.rows, mode.cols, mode.mines)
+        paths = [str(path) for path in bundled_checkpoints(name)] if name else []
     else:
         paths = [str(path) for path in cfg.ckpt] if OmegaConf.is_list(cfg.ckpt) else [str(cfg.ckpt)]
     players: dict[str, Solver] = {}
@@ -211,11 +212,6 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
     if not players:
         raise ValueError("nothing to evaluate: give solvers= or ckpt=")
     return mode, players
-
-
-def board(mode: Mode) -> tuple[int, int, int]:
-    """Size and mines: what decides which bundled checkpoints fit."""
-    return mode.rows, mode.cols, mode.mines
 
 
 def relative(path: str) -> str:

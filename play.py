@@ -14,6 +14,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from minesweeper import MODES, Mode
+from minesweeper.mode import preset_name
 from minesweeper.seeds import checked_seed
 from models.settings import check_choice, check_number, check_path, make_mode
 from web.catalogue import Entry, make_catalogue
@@ -54,7 +55,7 @@ def make_list(cfg: DictConfig) -> dict[str, Entry]:
         from models.checkpoint import load_model  # brings torch, which the page does without until a network is asked
 
         mode = make_mode(load_model(path)[1]["config"]["mode"])
-        checkpoints.append((path, next((name for name, preset in MODES.items() if preset == mode), None)))
+        checkpoints.append((path, preset_name(mode.rows, mode.cols, mode.mines)))
     return make_catalogue(checkpoints)
 
 

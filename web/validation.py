@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper import HIDDEN, MINE, MODES, Mode
-from minesweeper.mode import FIRST_CLICKS
+from minesweeper.mode import FIRST_CLICKS, preset_name
 from minesweeper.seeds import checked_seed
 from minesweeper.textio import TextFormatError, text_to_view
 
@@ -72,8 +72,7 @@ def checked_mode(value: Any, first_click: Any) -> Mode:
 
 def mode_name(mode: Mode) -> str:
     """The preset's name of this board, or "custom"."""
-    board = (mode.rows, mode.cols, mode.mines)
-    return next((name for name, m in MODES.items() if (m.rows, m.cols, m.mines) == board), "custom")
+    return preset_name(mode.rows, mode.cols, mode.mines) or "custom"
 
 
 def checked_choice_of_seed(value: Any) -> int | None:
