@@ -33,7 +33,7 @@ from minesweeper.tables import aligned, append_csv, check_csv
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
-from models.settings import check_choice, check_number, check_path, make_mode
+from models.settings import check_choice, check_mode_is_named, check_number, check_path, make_mode
 
 CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
 CSV_COMMON = ("boards", "first_cell", "games", "seed", "command", "commit")
@@ -284,3 +284,7 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     main()
+    try:
+        check_mode_is_named(sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"error: {error}")

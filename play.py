@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from minesweeper import MODES, Mode
 from minesweeper.mode import preset_name
 from minesweeper.seeds import checked_seed
-from models.settings import check_choice, check_number, check_path, make_mode
+from models.settings import check_choice, check_mode_is_named, check_number, check_path, make_mode
 from web.catalogue import Entry, make_catalogue
 from web.store import Store
 from web.validation import MAX_SIDE
@@ -139,4 +139,8 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
+    try:
+        check_mode_is_named(sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"error: {error}")
     main()

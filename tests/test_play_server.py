@@ -174,6 +174,15 @@ def test_refused_settings(tmp_path, overrides, message):
         play.run(composed("play", "open=false", f"data_dir={tmp_path}", *overrides))
 
 
+@pytest.mark.parametrize("program", ["play", "evaluate"])
+def test_a_mode_that_is_changed_must_be_named(program):
+    command = [sys.executable, f"{program}.py", "mode.rows=20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (
+        1, "error: mode.rows= changes a mode that mode= must name, as in: mode=beginner mode.rows=..."
+    )  # fmt: skip
+
+
 def test_a_taken_port_is_refused():
     with listen("127.0.0.1", None) as taken:
         port = taken.getsockname()[1]
