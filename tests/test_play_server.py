@@ -349,6 +349,18 @@ def new_game(store, **settings):
     return game
 
 
+def test_random_choices_of_solvers_tell_nothing_of_a_secret_seed():
+    games = [Game.new(BEGINNER) for _ in range(2)]
+    games[1].id = games[0].id
+    assert games[0].seed != games[1].seed
+    assert games[0].choice_key == games[1].choice_key
+    games[1].moves += 1
+    assert games[0].choice_key != games[1].choice_key
+    watched = [Game.new(BEGINNER, seed) for seed in (7, 7, 8)]
+    keys = [game.choice_key for game in watched]
+    assert keys[0] == keys[1] != keys[2], "a game with a seed can be repeated"
+
+
 def test_old_games_expire_and_statistics_stay(store):
     old, young = new_game(store, seed=1), new_game(store, seed=1)
     for game in (old, young):

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,9 @@ class Game:
 
     @property
     def choice_key(self) -> int:
-        """What a solver's random choices in its next move depend on."""
-        return int(random_key(np.uint64(self.seed), 0, self.moves + 1))
+        """What a solver's random choices in its next move depend on: nothing that the player must not know."""
+        seed = self.seed if self.is_seed_given else int.from_bytes(blake2b(self.id.encode(), digest_size=8).digest())
+        return int(random_key(np.uint64(seed), 0, self.moves + 1))
 
     def tick(self, now: float) -> None:
         """Brings the clock to `now`; a long time without a look at the game does not count."""
