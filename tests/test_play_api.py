@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -525,6 +526,18 @@ def test_security_headers(client):
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert "access-control-allow-origin" not in headers
     assert client.get("/api/config").headers["Cache-Control"] == "no-store"
+
+
+def test_the_files_of_the_page_are_sent_compressed(client):
+    """And still just once: with the same ETag a browser keeps what it has."""
+    plain = client.get("/board.js", headers={"Accept-Encoding": "identity"})
+    with client.stream("GET", "/board.js", headers={"Accept-Encoding": "gzip"}) as packed:
+        sent = b"".join(packed.iter_raw())
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert len(sent) < len(plain.content) / 2
+    assert gzip.decompress(sent) == plain.content
+    headers = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
+    assert client.get("/board.js", headers=headers).status_code == 304
 
 
 def test_a_mistake_of_the_server_tells_nothing(tmp_path, monkeypatch):
