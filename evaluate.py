@@ -30,6 +30,7 @@ from minesweeper.seeds import checked_seed
 from minesweeper.solvers.base import TIE_BREAKS
 from minesweeper.summary import summarise
 from minesweeper.tables import aligned, append_csv, check_csv
+from minesweeper.textio import counted
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
@@ -223,10 +224,13 @@ def relative(path: str) -> str:
 def table(result: dict[str, Any]) -> str:
     """The results as aligned text."""
     mode = result["mode"]
-    rule = f"{mode['rows']}x{mode['cols']}, {mode['mines']} mines, first_click={mode['first_click']}" if mode else ""
+    rule = ""
+    if mode:
+        rule = f"{mode['rows']}x{mode['cols']}, {counted(mode['mines'], 'mine')}, first_click={mode['first_click']}"
+    games, analysed = counted(result["games"], "game"), counted(result.get("games_analysed", 0), "game")
     lines = [
         ", ".join(filter(None, [result["boards"] or "", rule]))
-        + f", first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
+        + f", first cell {result['first_cell']}, {games}, seed {result['seed']}; 95% intervals"
     ]
     head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone"]
     head += ["ms batched"]
@@ -249,9 +253,9 @@ def table(result: dict[str, Any]) -> str:
         ])  # fmt: skip
     lines += aligned(head, body)
     if "calibration" in result:
-        lines += ["", f"calibration, {result['games_analysed']} games", *calibration_table(result["calibration"])]
+        lines += ["", f"calibration, {analysed}", *calibration_table(result["calibration"])]
     if "regrets" in result:
-        lines += ["", f"regrets, {result['games_analysed']} games"]
+        lines += ["", f"regrets, {analysed}"]
         lines += regret_table(result["regrets"], result["games_analysed"])
     return "\n".join(lines)
 
@@ -283,8 +287,8 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    main()
     try:
         check_mode_is_named(sys.argv[1:])
     except ValueError as error:
         sys.exit(f"error: {error}")
+    main()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from minesweeper import HIDDEN, LOST, PLAYING, WON, Games, Mode
 from minesweeper.board import random_key
+from minesweeper.textio import counted
 from web.validation import Cell, RefusedError, mode_name
 
 LONGEST_LOOK = 60.0  # seconds that the clock counts at most between two requests of a page
@@ -117,7 +118,7 @@ class Game:
             games.reveal(*cell)
         except ValueError as error:
             most = mode.max_mines(*cell)
-            message = f"there is no room for {mode.mines} mines beside a first cell here: at most {most} fit"
+            message = f"there is no room for {counted(mode.mines, 'mine')} beside a first cell here, only for {most}"
             raise RefusedError(message, "cell") from error
         self.mines = games.mines[0]
 

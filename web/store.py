@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper import Mode
+from minesweeper.textio import counted
 from web.game import Game, Move
 from web.validation import RefusedError, mode_name
 
@@ -263,7 +264,7 @@ def statistics_name(game: Game) -> str:
     mode = game.mode
     name = mode_name(mode)
     if name == "custom":
-        name = f"{mode.rows}x{mode.cols}, {mode.mines} mines"
+        name = f"{mode.rows}x{mode.cols}, {counted(mode.mines, 'mine')}"
     return f"{name}, no guess" if game.no_guess else name
 
 

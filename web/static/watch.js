@@ -7,7 +7,7 @@ import { GameForm } from "./gameform.js";
 import { probabilityLegend } from "./heatmap.js";
 import { keep, settings } from "./settings.js";
 import { fillSolvers, heatOf, heatOn, linkedSentence, riskBadge, solverLabel } from "./solution.js";
-import { capitalised, cellNames } from "./text.js";
+import { capitalised, cellNames, counted } from "./text.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 64]; // moves a second
 
@@ -270,7 +270,7 @@ export class Watch {
     });
     const setSpeed = () => {
       const speed = SPEEDS[ui.speed.value];
-      ui.speedText.textContent = speed === 1 ? "1 move a second" : `${speed} moves a second`;
+      ui.speedText.textContent = `${counted(speed, "move")} a second`;
       keep({ speed: Number(ui.speed.value) });
     };
     ui.speed.addEventListener("input", setSpeed);
