@@ -23,17 +23,19 @@ from minesweeper.arena import check_first_cell, first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
 from minesweeper.calibration import Calibration, calibration_table
+from minesweeper.mode import preset_name
 from minesweeper.regret import COLUMNS as REGRETS_ROW
 from minesweeper.regret import Regrets, regret_table
 from minesweeper.seeds import checked_seed
 from minesweeper.solvers.base import TIE_BREAKS
 from minesweeper.summary import summarise
 from minesweeper.tables import aligned, append_csv, check_csv
+from minesweeper.textio import counted
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
 from models.players import make_player, trained_solver
-from models.settings import check_choice, check_number, check_path, make_mode
+from models.settings import check_choice, check_mode_is_named, check_number, check_path, make_mode
 
 CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
 CSV_COMMON = ("boards", "first_cell", "games", "seed", "command", "commit")
@@ -186,8 +188,8 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
     mode = make_mode(cfg.mode) if cfg.get("mode") is not None else given
     if cfg.ckpt is None:
         mode = mode or (None if cfg.boards else MODES["beginner"])
-        names = [name for name, preset in MODES.items() if mode and board(preset) == board(mode)]
-        paths = [str(path) for name in names for path in bundled_checkpoints(name)]
+        name = mode and preset_name(mode.rows, mode.cols, mode.mines)
+        paths = [str(path) for path in bundled_checkpoints(name)] if name else []
     else:
         paths = [str(path) for path in cfg.ckpt] if OmegaConf.is_list(cfg.ckpt) else [str(cfg.ckpt)]
     players: dict[str, Solver] = {}
@@ -214,11 +216,6 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
     return mode, players
 
 
-def board(mode: Mode) -> tuple[int, int, int]:
-    """Size and mines: what decides which bundled checkpoints fit."""
-    return mode.rows, mode.cols, mode.mines
-
-
 def relative(path: str) -> str:
     """The path as seen from the current folder, when it lies below it."""
     shorter = os.path.relpath(path)
@@ -228,10 +225,13 @@ def relative(path: str) -> str:
 def table(result: dict[str, Any]) -> str:
     """The results as aligned text."""
     mode = result["mode"]
-    rule = f"{mode['rows']}x{mode['cols']}, {mode['mines']} mines, first_click={mode['first_click']}" if mode else ""
+    rule = ""
+    if mode:
+        rule = f"{mode['rows']}x{mode['cols']}, {counted(mode['mines'], 'mine')}, first_click={mode['first_click']}"
+    games, analysed = counted(result["games"], "game"), counted(result.get("games_analysed", 0), "game")
     lines = [
         ", ".join(filter(None, [result["boards"] or "", rule]))
-        + f", first cell {result['first_cell']}, {result['games']} games, seed {result['seed']}; 95% intervals"
+        + f", first cell {result['first_cell']}, {games}, seed {result['seed']}; 95% intervals"
     ]
     head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone"]
     head += ["ms batched"]
@@ -254,9 +254,9 @@ def table(result: dict[str, Any]) -> str:
         ])  # fmt: skip
     lines += aligned(head, body)
     if "calibration" in result:
-        lines += ["", f"calibration, {result['games_analysed']} games", *calibration_table(result["calibration"])]
+        lines += ["", f"calibration, {analysed}", *calibration_table(result["calibration"])]
     if "regrets" in result:
-        lines += ["", f"regrets, {result['games_analysed']} games"]
+        lines += ["", f"regrets, {analysed}"]
         lines += regret_table(result["regrets"], result["games_analysed"])
     return "\n".join(lines)
 
@@ -288,4 +288,8 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
+    try:
+        check_mode_is_named(sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"error: {error}")
     main()

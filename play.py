@@ -14,8 +14,9 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from minesweeper import MODES, Mode
+from minesweeper.mode import preset_name
 from minesweeper.seeds import checked_seed
-from models.settings import check_choice, check_number, check_path, make_mode
+from models.settings import check_choice, check_mode_is_named, check_number, check_path, make_mode
 from web.catalogue import Entry, make_catalogue
 from web.store import Store
 from web.validation import MAX_SIDE
@@ -54,7 +55,7 @@ def make_list(cfg: DictConfig) -> dict[str, Entry]:
         from models.checkpoint import load_model  # brings torch, which the page does without until a network is asked
 
         mode = make_mode(load_model(path)[1]["config"]["mode"])
-        checkpoints.append((path, next((name for name, preset in MODES.items() if preset == mode), None)))
+        checkpoints.append((path, preset_name(mode.rows, mode.cols, mode.mines)))
     return make_catalogue(checkpoints)
 
 
@@ -138,4 +139,8 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
+    try:
+        check_mode_is_named(sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"error: {error}")
     main()

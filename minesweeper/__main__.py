@@ -19,7 +19,7 @@ from minesweeper.board import HIDDEN, MINE
 from minesweeper.posterior import InconsistentViewError, StateBudgetError, solve_posterior
 from minesweeper.solvers import SOLVERS, make_solver
 from minesweeper.solvers.base import TIE_TOLERANCE
-from minesweeper.textio import cell_place, format_grid, text_to_view
+from minesweeper.textio import cell_place, counted, format_grid, text_to_view
 
 _MOST_LISTED = 10
 _TOO_LARGE = "this position has too many possibilities to be counted exactly; try --solver tiered, which estimates then"
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         usage="%(prog)s position [--mines N] [--solver NAME] [--json] [--png FILE]",
         description="The mine probability of every hidden cell of one position.",
         epilog="In the position . (or F) is a hidden cell, 0 to 8 a revealed one and * a known mine, one row a line; "
-        "a first line 'width height mines' may stand above.",
+        "a first line 'width height mines' may stand above. Rows and columns count from 1, in JSON from 0.",
     )
     parser.add_argument("position", help="text file; - reads standard input")
     parser.add_argument(
@@ -103,7 +103,8 @@ def _num_mines(view: NDArray[np.int8], header_mines: int | None, argument: int |
     shown, hidden = int((view == MINE).sum()), int((view == HIDDEN).sum())
     if not shown <= num_mines <= shown + hidden:
         raise ValueError(
-            f"mines must be {shown} to {shown + hidden} with {shown} shown and {hidden} cells hidden, got {num_mines}"
+            f"mines must be {shown} to {shown + hidden} with {shown} shown and {counted(hidden, 'cell')} hidden, "
+            f"got {num_mines}"
         )
     return num_mines
 
@@ -146,7 +147,7 @@ def _draw(path: str, view: NDArray[np.int8], answer: dict) -> None:
     from minesweeper.picture import draw_picture  # Matplotlib takes longer to import than everything else here
 
     probabilities = np.array(answer["probabilities"], float)  # None becomes NaN
-    title = f"{answer['rows']}x{answer['cols']}, {answer['mines']} mines, solver: {answer['solver']}"
+    title = f"{answer['rows']}x{answer['cols']}, {counted(answer['mines'], 'mine')}, solver: {answer['solver']}"
     try:
         draw_picture(path, view, probabilities, title)
     except OSError as error:
@@ -164,8 +165,9 @@ def _report(answer: dict, view: NDArray[np.int8]) -> str:
     probabilities = np.array(answer["probabilities"], float)  # None becomes NaN
     exact = answer["log_layouts"] is not None
     lines = [
-        f"{answer['rows']} rows x {answer['cols']} columns, {answer['mines']} mines, solver: {answer['solver']}",
-        "Mine probability in percent; safe and mine are proved. Rows go down, columns across, both from 0.",
+        f"{counted(answer['rows'], 'row')} x {counted(answer['cols'], 'column')}, {counted(answer['mines'], 'mine')}, "
+        f"solver: {answer['solver']}",
+        "Mine probability in percent; safe and mine are proved. Rows go down, columns across, both from 1.",
         "",
         format_grid(probabilities, view),
         "",
@@ -175,7 +177,7 @@ def _report(answer: dict, view: NDArray[np.int8]) -> str:
     if exact:
         lines.append(f"Layouts of the mines that fit: {_count(answer['log_layouts'])}")
     safest = answer["safest"]
-    listed = ", ".join(f"({row}, {col})" for row, col in safest[:_MOST_LISTED])
+    listed = ", ".join(f"({row + 1}, {col + 1})" for row, col in safest[:_MOST_LISTED])
     more = f" and {len(safest) - _MOST_LISTED} more" if len(safest) > _MOST_LISTED else ""
     lines.append(f"Safest (row, column): {listed}{more}: {_percent(answer['safest_probability'])}")
     return "\n".join(lines)

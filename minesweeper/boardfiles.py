@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from minesweeper.textio import TextFormatError, board_to_text, text_to_board
+from minesweeper.textio import TextFormatError, board_to_text, counted, text_to_board
 
 BOTTOM_ROWS = ("last", "first")
 _TWO_INTEGERS = re.compile(r"\s*(-?\d{1,9})\s+(-?\d{1,9})\s*")
@@ -97,7 +97,7 @@ def _course_world(lines: list[str], first: int, bottom_row: str) -> GivenBoard:
         raise TextFormatError(f"the first tile must be 1 to {cols} and 1 to {rows}, got {x} {y}", first + 2, 1)
     grid = [(number, lines[number]) for number in range(first + 2, len(lines)) if lines[number].strip()]
     if len(grid) != rows:
-        raise TextFormatError(f"the first line says {rows} rows, the text has {len(grid)}", first + 1, 1)
+        raise TextFormatError(f"the first line says {counted(rows, 'row')}, the text has {len(grid)}", first + 1, 1)
     mines = np.zeros((rows, cols), np.bool_)
     for row, (number, line) in enumerate(grid):
         cells = re.sub(r"\s", "", line)
@@ -105,7 +105,9 @@ def _course_world(lines: list[str], first: int, bottom_row: str) -> GivenBoard:
         if wrong:
             raise TextFormatError(f"{wrong[0]!a} is no cell; cells are 0 and 1", number + 1, wrong.start() + 1)
         if len(cells) != cols:
-            raise TextFormatError(f"the row has {len(cells)} cells, the first line says {cols}", number + 1, 1)
+            raise TextFormatError(
+                f"the row has {counted(len(cells), 'cell')}, the first line says {cols}", number + 1, 1
+            )
         mines[row] = [cell == "1" for cell in cells]
     if bottom_row == "first":
         mines = mines[::-1].copy()

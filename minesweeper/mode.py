@@ -68,3 +68,13 @@ MODES = {
     "intermediate": Mode(16, 16, 40),
     "expert": Mode(16, 30, 99),
 }
+
+
+def preset_name(rows: int, cols: int, mines: int) -> str | None:
+    """The name of the standard mode with this board, whatever its first click; None for another board.
+
+    >>> preset_name(16, 30, 99)
+    'expert'
+    """
+    presets = {(mode.rows, mode.cols, mode.mines): name for name, mode in MODES.items()}
+    return presets.get((rows, cols, mines))

@@ -69,7 +69,7 @@ def _draw_lines(axes: Axes, rows: int, cols: int) -> None:
     axes.tick_params(which="both", length=0, labeltop=True, labelbottom=False)
     for ticks, count in ((axes.set_xticks, cols), (axes.set_yticks, rows)):
         step = -(-count // 40)
-        ticks(np.arange(0, count, step))
+        ticks(np.arange(0, count, step), np.arange(1, count + 1, step))
 
 
 def _draw_cell(axes: Axes, row: int, col: int, value: int, probability: float, colours: Colormap, size: float) -> None:

@@ -141,10 +141,10 @@ def text_to_board(text: str) -> NDArray[np.bool_]:
     wrong = (cells >= 0) & (cells != counts)
     if wrong.any():
         row, col = (int(place) for place in np.argwhere(wrong)[0])
-        message = f"the count is {cells[row, col]}, but {counts[row, col]} mines are beside this cell"
+        message = f"the count is {cells[row, col]}, but this cell has {counted(counts[row, col], 'mine')} beside it"
         raise TextFormatError(message, *_place(rows, row, col))
     if header is not None and header.mines != mines.sum():
-        message = f"the header says {header.mines} mines, the board has {mines.sum()}"
+        message = f"the header says {counted(header.mines, 'mine')}, the board has {mines.sum()}"
         raise TextFormatError(message, header.line, header.starts[2])
     return mines
 
@@ -159,7 +159,7 @@ def cell_place(text: str, row: int, col: int) -> tuple[int, int]:
 
 
 def format_grid(probabilities: NDArray[np.float64], view: NDArray[np.int8]) -> str:
-    """Aligned grid with row and column numbers (from 0): counts, and the mine probability of hidden cells in percent.
+    """Aligned grid with row and column numbers (from 1): counts, and the mine probability of hidden cells in percent.
 
     Proved cells are words, `safe` and `mine`. A number is never a proof: what would round to 0.0 or 100.0 is printed
     `<0.1` or `>99.9`.
@@ -172,19 +172,28 @@ def format_grid(probabilities: NDArray[np.float64], view: NDArray[np.int8]) -> s
         ValueError: the two shapes differ, or a hidden cell's probability is not 0 to 1.
 
     >>> print(format_grid(np.array([[np.nan, 0.0, 0.25], [np.nan, 1.0, 0.9999]]), np.array([[1, -2, -2], [1, -2, -2]])))
-          0     1     2
-    0     1  safe  25.0
-    1     1  mine >99.9
+          1     2     3
+    1     1  safe  25.0
+    2     1  mine >99.9
     """
     if np.ndim(view) != 2 or np.shape(probabilities) != np.shape(view):
         raise ValueError(f"probabilities and view must be [R, C], got {np.shape(probabilities)} and {np.shape(view)}")
     num_rows, num_cols = np.shape(view)
-    left = len(str(num_rows - 1))
-    lines = [" " * left + "".join(f" {col:>5}" for col in range(num_cols))]
+    left = len(str(num_rows))
+    lines = [" " * left + "".join(f" {col + 1:>5}" for col in range(num_cols))]
     for row in range(num_rows):
         cells = zip(np.asarray(probabilities)[row].tolist(), np.asarray(view)[row].tolist(), strict=True)
-        lines.append(f"{row:>{left}}" + "".join(f" {_grid_cell(*cell):>5}" for cell in cells))
+        lines.append(f"{row + 1:>{left}}" + "".join(f" {_grid_cell(*cell):>5}" for cell in cells))
     return "\n".join(lines)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "mine"), counted(1000, "game")
+    ('1 mine', '1000 games')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _grid_cell(probability: float, value: int) -> str:
@@ -232,7 +241,7 @@ def _split(text: str) -> tuple[_Header | None, list[_Row]]:
         if not low <= value <= high:
             raise TextFormatError(f"{name} in the header must be {low} to {high}, got {value}", number, start)
     if len(rows) != height:
-        message = f"the header says {height} rows, the text has {len(rows)}"
+        message = f"the header says {counted(height, 'row')}, the text has {len(rows)}"
         raise TextFormatError(message, number, header.starts[1])
     return header, rows
 
@@ -253,7 +262,7 @@ def _cells(header: _Header | None, rows: list[_Row], alphabet: dict[str, int]) -
                 message = f"{character!a} is no cell; cells are {' '.join(alphabet)}"
                 raise TextFormatError(message, number, _place([(number, line)], 0, col)[1])
         if len(row) != width:
-            message = f"the row has {len(row)} cells, {wanted}"
+            message = f"the row has {counted(len(row), 'cell')}, {wanted}"
             raise TextFormatError(message, number, _place([(number, line)], 0, min(len(row) - 1, width))[1])
         values.append([alphabet[character] for character in row])
     return np.array(values, np.int8)

@@ -15,6 +15,10 @@ from torch import nn
 FORMAT = 1
 ROOT = Path(__file__).resolve().parent.parent
 BUNDLED = ROOT / "checkpoints"
+_PLAYED_BY = {  # by task, the settings of a training that its model is played by
+    "mines": ("mode", "guess_threshold"),
+    "planner": ("mode", "margin", "endgame"),
+}
 
 
 class CheckpointError(ValueError):
@@ -84,7 +88,8 @@ def load_model(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     """The model of a checkpoint with its averaged weights, and the checkpoint's content.
 
     Raises:
-        CheckpointError: as `load_checkpoint`, or weights that do not fit the model.
+        CheckpointError: as `load_checkpoint`, or weights that do not fit the model, or a configuration without a
+            setting that playing needs.
     """
     content = load_checkpoint(path)
     try:
@@ -94,6 +99,9 @@ def load_model(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     except ValueError as error:
         raise CheckpointError(f"{path}: {error}") from error
     load_weights(model, path, content)
+    config = content["config"]
+    if missing := [key for key in _PLAYED_BY.get(config.get("task"), _PLAYED_BY["mines"]) if key not in config]:
+        raise CheckpointError(f"{path}: its configuration has no {' and no '.join(missing)}; use another file")
     return model, content
 
 

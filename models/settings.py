@@ -31,6 +31,17 @@ def check_path(key: str, value: object) -> None:
         raise ValueError(f"{key} must be a path or null, got {value!r}")
 
 
+def check_mode_is_named(arguments: Iterable[str]) -> None:
+    """ValueError for command-line arguments that change a mode (`mode.rows=20`) without naming one (`mode=beginner`).
+
+    Hydra's own message would tell to write `+mode.rows=20`, which leaves the other numbers out.
+    """
+    names = [argument.lstrip("+~").split("=")[0] for argument in arguments]
+    changed = next((name for name in names if name.startswith("mode.")), None)
+    if changed and "mode" not in names:
+        raise ValueError(f"{changed}= changes a mode that mode= must name, as in: mode=beginner {changed}=...")
+
+
 def make_mode(config: Mapping[str, Any]) -> Mode:
     """The mode of a `mode` configuration; ValueError for a key that is missing, unknown or out of range."""
     try:

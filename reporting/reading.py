@@ -4,8 +4,8 @@ import csv
 import re
 from pathlib import Path
 
-from minesweeper.mode import MODES
-from reporting.data import BOARDS, Ablation, Bin, Curve, Data, Regret, Reported, Result, is_checkpoint, player_name
+from minesweeper.mode import MODES, preset_name
+from reporting.data import Ablation, Bin, Curve, Data, Regret, Reported, Result, is_checkpoint, player_name
 
 ALL = "all"  # in calibration.csv, kinds or bins together
 
@@ -160,9 +160,8 @@ def last_runs(path: Path, place: tuple[str, ...]) -> list[dict[str, str]]:
 
 def mode_of(row: dict[str, str]) -> str | None:
     """The name of the standard mode that a row was played on."""
-    return next(
-        (name for name, board in BOARDS.items() if board == f"{row['rows']}x{row['cols']}/{row['mines']}"), None
-    )
+    board = [row[column] for column in ("rows", "cols", "mines")]
+    return preset_name(*map(int, board)) if all(board) else None  # given boards of several sizes have none
 
 
 def optional(text: str) -> float | None:

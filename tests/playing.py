@@ -61,6 +61,18 @@ def hidden_view(text: str) -> np.ndarray:
     return np.array([[HIDDEN if cell in ".F" else int(cell) for cell in row] for row in text.split("\n")], np.int8)
 
 
+def views_of(moves: list[dict[str, Any]], rows: int, cols: int) -> list[str]:
+    """The view after each of the moves that the API tells."""
+    shown = np.full((rows, cols), ".")
+    views = []
+    for move in moves:
+        for row, col, character in move["opened"]:
+            assert shown[row, col] == ".", "a cell is opened once"
+            shown[row, col] = character
+        views.append("\n".join(map("".join, shown.tolist())))
+    return views
+
+
 class Player:
     """One game through the API; keeps all answers."""
 

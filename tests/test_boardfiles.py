@@ -50,7 +50,7 @@ def test_a_folder_by_name(tmp_path):
     [
         ("", "b.txt, line 1, column 1: the text is empty: no boards"),
         ("..\n.*\n\n..\n.x\n", "b.txt, line 5, column 2: 'x' is no cell"),
-        ("..\n.*\n\n..\n.\n", "b.txt, line 5, column 1: the row has 1 cells"),
+        ("..\n.*\n\n..\n.\n", "b.txt, line 5, column 1: the row has 1 cell"),
         ("2 2\n1 1\n00\n", "b.txt, line 1, column 1: the first line says 2 rows, the text has 1"),
         ("2 2\n1 1\n00\n02\n", "b.txt, line 4, column 2: '2' is no cell; cells are 0 and 1"),
         ("2 2\n1 1\n00\n001\n", "b.txt, line 4, column 1: the row has 3 cells, the first line says 2"),

@@ -22,6 +22,7 @@ from models.checkpoint import (
 )
 
 SMALL = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
+CONFIG = {"model": SMALL, "mode": {"rows": 9, "cols": 9, "mines": 10}, "guess_threshold": 0.01, "seed": 0}
 
 
 class Forbidden:
@@ -43,7 +44,7 @@ def path(tmp_path):
 def content():
     torch.manual_seed(0)
     weights = build_model(SMALL).state_dict()
-    return {"name": "beginner_cnn", "config": {"model": SMALL, "seed": 0}, "averaged": weights, "progress": {"step": 3}}
+    return {"name": "beginner_cnn", "config": CONFIG, "averaged": weights, "progress": {"step": 3}}
 
 
 def broken(path, data):
@@ -217,6 +218,15 @@ def test_a_model_that_cannot_be_built(path, content, config, message):
         build_model(config)
     save_checkpoint(path, content | {"config": {"model": config}})
     with pytest.raises(ValueError, match=re.escape(message)):
+        load_model(path)
+
+
+@pytest.mark.parametrize("missing", [["mode"], ["guess_threshold"], ["mode", "guess_threshold"]])
+def test_a_configuration_that_cannot_be_played_names_what_it_lacks(path, content, missing):
+    config = {key: value for key, value in content["config"].items() if key not in missing}
+    save_checkpoint(path, content | {"config": config})
+    message = f"{path}: its configuration has no {' and no '.join(missing)}; use another file"
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_model(path)
 
 

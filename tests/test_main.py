@@ -38,16 +38,16 @@ def test_grid(ask):
     assert (status, err) == (0, "")
     assert out.splitlines() == [
         "3 rows x 5 columns, 4 mines, solver: exact",
-        "Mine probability in percent; safe and mine are proved. Rows go down, columns across, both from 0.",
+        "Mine probability in percent; safe and mine are proved. Rows go down, columns across, both from 1.",
         "",
-        "      0     1     2     3     4",
-        "0     0     1  safe  50.0  50.0",
-        "1     0     1  mine  50.0  50.0",
-        "2     0     1  safe  50.0  50.0",
+        "      1     2     3     4     5",
+        "1     0     1  safe  50.0  50.0",
+        "2     0     1  mine  50.0  50.0",
+        "3     0     1  safe  50.0  50.0",
         "",
         "Interior (hidden cells beside no number): 50% each",
         "Layouts of the mines that fit: 20",
-        "Safest (row, column): (0, 2), (2, 2): proved safe",
+        "Safest (row, column): (1, 3), (3, 3): proved safe",
     ]
 
 
@@ -71,7 +71,7 @@ def test_the_mine_total_is_used(ask):
     assert answer["probabilities"] == [[None, None, 0.5, 0.0]] * 2
     assert (answer["interior"], answer["safest"], answer["safest_probability"]) == (0.0, [[0, 3], [1, 3]], 0.0)
     _, out, _ = ask(TWO_PAIRS, "--mines", "3")
-    assert "0     0     1  50.0  mine" in out
+    assert "1     0     1  50.0  mine" in out
     assert "Interior (hidden cells beside no number): proved a mine each" in out
 
 
@@ -83,7 +83,7 @@ def test_without_an_interior(ask):
     assert answer["probabilities"] == [[None, third], [third, third]]
     _, out, _ = ask("1.\n..\n", "--mines", "1")
     assert "Interior (hidden cells beside no number): none" in out
-    assert "Safest (row, column): (0, 1), (1, 0), (1, 1): 33.33%" in out
+    assert "Safest (row, column): (1, 2), (2, 1), (2, 2): 33.33%" in out
 
 
 def test_a_known_mine_counts(ask):
@@ -97,7 +97,7 @@ def test_the_first_move(ask):
     assert "Interior (hidden cells beside no number): 20.62% each" in out  # 99 / 480
     digits = str(math.comb(480, 99))
     assert f"Layouts of the mines that fit: about {digits[0]}.{digits[1]}e+{len(digits) - 1}" in out
-    assert "(0, 9) and 470 more: 20.62%" in out
+    assert "(1, 10) and 470 more: 20.62%" in out
 
 
 @pytest.mark.parametrize("text", ["4 2 2\n01..\n01..\n", "\n4 2 2\n\n0 1 . F\n0 1 F .\n\n"])
@@ -240,7 +240,7 @@ def test_a_number_that_is_no_proof_never_looks_like_one():
 def test_as_a_module():
     command = [sys.executable, "-m", "minesweeper", "-", "--mines"]
     done = subprocess.run([*command, "2"], input=TWO_PAIRS, capture_output=True, text=True, check=True)
-    assert "0     0     1  50.0  50.0" in done.stdout
+    assert "1     0     1  50.0  50.0" in done.stdout
     failed = subprocess.run([*command, "9"], input=TWO_PAIRS, capture_output=True, text=True, check=False)
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr.splitlines()[-1] == "error: mines must be 0 to 4 with 0 shown and 4 cells hidden, got 9"

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from minesweeper.mode import MODES, Mode
+from minesweeper.mode import MODES, Mode, preset_name
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,10 @@ def test_most_mines(rows, cols, first_click, limit):
 def test_refused(values, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Mode(**({"rows": 9, "cols": 9, "mines": 10} | values))
+
+
+def test_every_preset_is_known_by_its_board():
+    for name, mode in MODES.items():
+        assert preset_name(mode.rows, mode.cols, mode.mines) == name
+    assert preset_name(30, 16, 99) is None
+    assert preset_name(9, 9, 11) is None

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playing import mines_of, preset
+from playing import mines_of, preset, views_of
 
 from minesweeper import mine_posterior
 from minesweeper.textio import text_to_view
@@ -287,6 +287,29 @@ def test_hints_have_the_colours_of_the_numbers(page: Any, server: Server) -> Non
     sync_api.expect(board.cells.nth(best[0])).not_to_have_attribute("data-shows", ".")
 
 
+def test_a_hint_waits_by_itself_until_the_solver_is_ready(page: Any, server: Server) -> None:
+    board = start(page, server, seed=33, first_click="zero")
+    board.reveal(4, 4)
+    answers = []
+
+    def not_ready_twice(route: Any) -> None:
+        answers.append(route)
+        if len(answers) > 2:
+            route.continue_()
+            return
+        error = json.dumps({"error": "the solver is being made ready", "key": None})
+        route.fulfill(status=503, headers={"Retry-After": "1"}, content_type="application/json", body=error)
+
+    page.route("**/hint", not_ready_twice)
+    page.locator("#play [data-ref=solver]").select_option("exact")
+    banner = page.locator("#banner")
+    sync_api.expect(banner).to_have_text("The solver is being made ready.")
+    assert page.locator("#play .problem").count() == 0
+    sync_api.expect(page.locator("#play .make")).to_be_visible()
+    sync_api.expect(banner).to_be_hidden()
+    assert len(answers) == 3
+
+
 def test_watch_to_the_end_and_back(page: Any, server: Server) -> None:
     open_page(page, server, "#watch")
     page.locator("#watch input[type=number][placeholder=random]").fill("5")
@@ -298,6 +321,7 @@ def test_watch_to_the_end_and_back(page: Any, server: Server) -> None:
     page.wait_for_selector("#watch [data-ref=step]:disabled", timeout=60_000)
     sync_api.expect(page.locator("#watch [data-ref=toggle]")).to_have_attribute("aria-label", "Play")
     moves = server.get(f"/api/games/{game}/moves")["moves"]
+    views = views_of(moves, 9, 9)
     board = Board(page, "watch")
     entries = page.locator("#watch [data-ref=moves] li")
     bars = page.locator("#watch .chart .risk")
@@ -306,7 +330,7 @@ def test_watch_to_the_end_and_back(page: Any, server: Server) -> None:
     assert board.view() == server.get(f"/api/games/{game}")["view"]
     for number in (1, len(moves) - 1):
         entries.nth(number - 1).click()
-        assert board.view() == moves[number - 1]["view"]
+        assert board.view() == views[number - 1]
         assert entries.nth(number - 1).get_attribute("aria-selected") == "true"
         assert moves[number - 1]["reason"].lower() in page.locator("#watch [data-ref=message]").inner_text().lower()
     page.locator("#watch [data-ref=moves]").focus()
@@ -315,7 +339,7 @@ def test_watch_to_the_end_and_back(page: Any, server: Server) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
-    assert board.view() == moves[0]["view"]
+    assert board.view() == views[0]
     page.locator("#watch [data-ref=branch]").click()
     sync_api.expect(entries).to_have_count(1)
     page.locator("#watch [data-ref=step]").click()

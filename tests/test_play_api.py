@@ -1,14 +1,21 @@
 """The API of the page through its HTTP client: whole games, what is told when, and every refusal."""
 
+import asyncio
 import contextlib
+import gzip
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from playing import GAME, Player, cells, client_of, hidden_view, mines_of, preset, solve
+from playing import GAME, Player, cells, client_of, hidden_view, mines_of, preset, solve, views_of
 
-from minesweeper import MODES, SOLVERS, mine_posterior
+from minesweeper import HIDDEN, MODES, SOLVERS, Mode, mine_posterior
 from models.checkpoint import bundled_checkpoints
+from web.game import Game, Move
+from web.service import Service
+from web.store import Store
+from web.validation import RefusedError
 
 BEGINNER = preset("beginner")
 
@@ -123,7 +130,7 @@ def test_flags_and_chords(client):
     assert [move["number"] for move in moves] == [1, 2]
     assert {tuple(cell) for cell in moves[1]["cells"]} == {c for c in around if c != mine and view[c] == -2}
     assert [move["solver"] for move in moves] == [None, None]
-    assert hidden_view(moves[1]["view"]).tolist() == opened.tolist()
+    assert hidden_view(views_of(moves, 9, 9)[1]).tolist() == opened.tolist()
 
 
 def test_a_wrong_flag_makes_a_chord_fatal(client):
@@ -188,24 +195,86 @@ def test_watching_and_going_back(client):
     """A watched game goes on from where it was taken back to, and is in no statistics."""
     before = client.get("/api/statistics").json()
     player = Player(client, "beginner", "zero", seed=5)
+    stepped = []
     while player.game["status"] in ("new", "playing"):
         game = player.do("step", solver="exact_ahead")
         assert game["move"]["solver"] == "exact_ahead"
         assert game["move"]["reason"]
-        assert game["move"]["view"] == game["view"]
+        stepped.append(game["move"])
+        assert views_of(stepped, 9, 9)[-1] == game["view"]
     moves = client.get(f"{player.path}/moves").json()["moves"]
+    assert moves == stepped
     assert len(moves) == player.game["moves"]
     assert moves[-1]["status"] == player.game["status"]
-    for move in moves[:-1]:
+    views = views_of(moves, 9, 9)
+    for move, view in zip(moves[:-1], views, strict=False):
         assert move["status"] == "playing"
-        assert not set(move["view"]) - set(".012345678\n")
+        assert not set(view) - set(".012345678\n")
     game = player.do("goto", move=2)
-    assert (game["moves"], game["status"], game["view"]) == (2, "playing", moves[1]["view"])
+    assert (game["moves"], game["status"], game["view"]) == (2, "playing", views[1])
     assert len(client.get(f"{player.path}/moves").json()["moves"]) == 2
     again = player.do("step", solver="exact_ahead")
     assert again["move"] == moves[2]
     assert player.do("goto", move=0)["status"] == "new"
     assert client.get("/api/statistics").json() == before
+
+
+def test_long_games_are_told_and_taken_back_cheaply(tmp_path, monkeypatch):
+    """Each cell is told once, by one pass of the engine, and nobody waits for the store meanwhile."""
+    store = Store(tmp_path / "play.sqlite")
+    mode = Mode(40, 40, 200)
+    game = Game.new(mode, seed=1)
+    game.lay((20, 20))
+    game.is_watched = True
+    safe = [(int(row), int(col)) for row, col in np.argwhere(~game.mines)]
+    store.add(game)
+    for cell in [(20, 20), *safe]:
+        if game.view[cell] == HIDDEN:
+            game = store.play(game, Move([cell]))
+    assert (game.status, game.moves > 300) == ("won", True)
+    passes = []
+    replayed = Game.replayed
+
+    def watched(self, moves):
+        passes.append(len(moves))
+        for state in replayed(self, moves):
+            assert not store._lock.locked()
+            yield state
+
+    monkeypatch.setattr(Game, "replayed", watched)
+    monkeypatch.setattr(Game, "reveal", None)
+    service = Service(store, None, {})
+    moves = asyncio.run(service.moves(game.id))["moves"]
+    assert views_of(moves, 40, 40)[-1] == game.text()
+    assert sum(len(move["opened"]) for move in moves) == mode.cells
+    assert len(json.dumps(moves)) < 200 * len(moves) + 20 * mode.cells
+    taken = asyncio.run(service.go_to(game.id, {"move": 100}))
+    assert (taken["view"], taken["moves"]) == (views_of(moves, 40, 40)[99], 100)
+    assert passes == [game.moves, 100]
+    store.close()
+
+
+def test_a_game_that_moved_on_is_not_taken_back(tmp_path, monkeypatch):
+    store = Store(tmp_path / "play.sqlite")
+    game = Game.new(BEGINNER, seed=1)
+    game.lay((4, 4))
+    game.is_watched = True
+    store.add(game)
+    game = store.play(game, Move([(4, 4)]))
+    read = Store.read
+
+    def read_before_a_move(self, game_id):
+        seen = read(self, game_id)
+        hidden = [(int(row), int(col)) for row, col in np.argwhere((seen.view == HIDDEN) & ~seen.mines)]
+        store.play(seen, Move(hidden[:1]))
+        return seen
+
+    monkeypatch.setattr(Store, "read", read_before_a_move)
+    with pytest.raises(RefusedError, match=r"^the game has moved on") as caught:
+        asyncio.run(Service(store, None, {}).go_to(game.id, {"move": 0}))
+    assert caught.value.status == 409
+    assert read(store, game.id).moves == len(store.moves(game.id)) == 2
+    store.close()
 
 
 def test_a_game_taken_back_to_its_start_promises_nothing(client):
@@ -262,6 +331,28 @@ def test_an_impossible_position_names_the_number(client, solver):
     assert f"row {row + 1}, column {col + 1} cannot be met" in answer["error"]
     total = error_of(client.post("/api/solve", json={"view": "...\n.8.\n...", "mines": 4, "solver": solver}), 400)
     assert (total["key"], "needs between 8 and 8" in total["error"]) == ("mines", True)
+
+
+def test_slow_solves_leave_other_players_their_hints(tmp_path):
+    """However many there are."""
+    numbers = "\n".join(["." * 31, ".2" * 15 + "."] * 15 + ["." * 31])
+    with client_of(tmp_path, processes=2, solve_seconds=60) as client, ThreadPoolExecutor(6) as threads:
+        player = Player(client, "expert", seed=1)
+        player.do("reveal", 8, 15)
+        body = {"view": numbers, "mines": 200, "solver": "exact_ahead"}
+        slow = [threads.submit(client.post, "/api/solve", json=body) for _ in range(6)]
+        for _ in range(3):
+            player.ask("hint", solver="exact_ahead")
+        assert sum(answer.done() for answer in slow) < 3
+        client.portal.call(client.app.state.stop_solving)
+
+
+def test_a_solver_that_is_not_ready_asks_to_try_again(client, monkeypatch):
+    monkeypatch.setattr("web.pool._PATIENCE", 0.0)
+    response = client.post("/api/solve", json={"view": "1..", "mines": 1, "solver": "universal_cnn_global"})
+    assert "is being made ready" in error_of(response, 503)["error"]
+    assert int(response.headers["Retry-After"]) >= 1
+    assert solve(client, "1..", 1, "universal_cnn_global")["solver"] == "universal_cnn_global"
 
 
 def test_a_marked_mine_counts(client):
@@ -372,7 +463,7 @@ def test_refused_inputs(client, path, body, key):
 def test_no_room_for_the_first_cell(client):
     player = Player(client, {"rows": 3, "cols": 3, "mines": 4}, "zero")
     answer = error_of(client.post(f"{player.path}/reveal", json={"cell": [1, 1]}), 400)
-    assert (answer["key"], "at most 0 fit" in answer["error"]) == ("cell", True)
+    assert (answer["key"], "only for 0" in answer["error"]) == ("cell", True)
     assert client.get(player.path).json()["status"] == "new"
     assert player.do("reveal", 0, 0)["status"] in ("playing", "won")
 
@@ -435,6 +526,18 @@ def test_security_headers(client):
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert "access-control-allow-origin" not in headers
     assert client.get("/api/config").headers["Cache-Control"] == "no-store"
+
+
+def test_the_files_of_the_page_are_sent_compressed(client):
+    """And still just once: with the same ETag a browser keeps what it has."""
+    plain = client.get("/board.js", headers={"Accept-Encoding": "identity"})
+    with client.stream("GET", "/board.js", headers={"Accept-Encoding": "gzip"}) as packed:
+        sent = b"".join(packed.iter_raw())
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert len(sent) < len(plain.content) / 2
+    assert gzip.decompress(sent) == plain.content
+    headers = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
+    assert client.get("/board.js", headers=headers).status_code == 304
 
 
 def test_a_mistake_of_the_server_tells_nothing(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import httpx2
 import numpy as np
@@ -18,16 +19,45 @@ from playing import Player, client_of, mines_of, preset
 from tiny_training import ROOT, composed
 
 import play
-from minesweeper import Mode
+from minesweeper import HIDDEN, Mode
+from minesweeper.board import neighbour_counts
 from minesweeper.mode import MODES
+from web.catalogue import make_catalogue
 from web.game import LONGEST_LOOK, Game, Move
 from web.pool import Pool
 from web.server import FIRST_PORT, listen
+from web.solving import is_long
 from web.store import KEPT_DAYS, Store, StoreError
 from web.validation import RefusedError
 
 BEGINNER = preset("beginner")
 NO_GUESS = ("no guess", "load_no_guess", {})
+WARM = """
+import sys
+from dataclasses import asdict
+from numba.core.registry import CPUDispatcher
+from web import worker
+from web.catalogue import DEFAULT_SOLVER, make_catalogue
+
+def compiled():
+    modules = [module for name, module in sys.modules.items() if name.startswith("minesweeper")]
+    kernels = [kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, CPUDispatcher)]
+    return {f"{kernel}": len(kernel.signatures) for kernel in kernels}
+
+solvers = {name: asdict(entry) for name, entry in make_catalogue().items() if entry.kind != "network"}
+wide = "\\n".join(["." * 40, "." + "1.." * 13] + ["." * 40] * 38)
+for entry in solvers.values():
+    worker.load(entry)
+    before = compiled()
+    for view, mines in [
+        ("01..\\n01..", 2), ("01..\\n01..", 1), ("01...\\n01...\\n01...", 4), ("1*.\\n...", 2), ("1.", 1),
+        ("..\\n..", 1), ("\\n".join(["." * 9] * 9), 10), ("1.1..\\n2...2\\n.....", 5), (wide, 300),
+    ]:
+        worker.solve_position(entry, view, mines, 1, False)
+        worker.is_long(view, mines)
+        worker.probability(view, mines, [0, 1])
+    assert compiled() == before, (entry["id"], compiled().items() - before.items())
+"""
 ENDLESS = {
     "mode": {"rows": 40, "cols": 40, "mines": 700, "first_click": "zero"},
     "seed": 0,
@@ -144,6 +174,15 @@ def test_refused_settings(tmp_path, overrides, message):
         play.run(composed("play", "open=false", f"data_dir={tmp_path}", *overrides))
 
 
+@pytest.mark.parametrize("program", ["play", "evaluate"])
+def test_a_mode_that_is_changed_must_be_named(program):
+    command = [sys.executable, f"{program}.py", "mode.rows=20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (
+        1, "error: mode.rows= changes a mode that mode= must name, as in: mode=beginner mode.rows=..."
+    )  # fmt: skip
+
+
 def test_a_taken_port_is_refused():
     with listen("127.0.0.1", None) as taken:
         port = taken.getsockname()[1]
@@ -197,6 +236,40 @@ def test_a_slow_task_is_given_up_and_blocks_nobody():
     assert first == second
 
 
+def test_long_tasks_leave_a_process_to_the_others():
+    async def work(pool):
+        long = [asyncio.create_task(pool.ask("no_guess_board", ENDLESS, is_long=True)) for _ in range(4)]
+        while not pool._running:  # the second process is starting
+            await asyncio.sleep(0.02)
+        for _ in range(5):
+            await pool.ask("no_guess_board", SHORT)
+        assert not any(task.done() for task in long)
+        assert [job.is_long for job in pool._running.values()] == [True]
+        assert len(pool._waiting) == 3
+        for task in long:
+            task.cancel()
+        await asyncio.gather(*long, return_exceptions=True)
+
+    run_pool(work, limit=60.0)
+
+
+def test_what_is_made_ready_is_all_that_a_solver_needs():
+    """Else a hint would wait for a compiler."""
+    done = subprocess.run([sys.executable, "-c", WARM], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_position_is_long_when_it_takes_seconds_to_count():
+    seen = np.indices((30, 30)).sum(0) % 2 == 0
+    mines = (np.random.default_rng(1).random((30, 30)) < 0.15) & ~seen
+    alternating = np.where(seen, neighbour_counts(mines), HIDDEN).astype(np.int8)
+    assert not is_long(alternating, int(mines.sum())), "many numbers are not enough"
+    seen = np.zeros((30, 30), bool)
+    seen[1::2, 1::2] = True
+    mines = (np.random.default_rng(1).random((30, 30)) < 0.3) & ~seen
+    assert is_long(np.where(seen, neighbour_counts(mines), HIDDEN).astype(np.int8), int(mines.sum()))
+
+
 def test_when_all_are_busy_the_next_waits_and_is_told_so():
     async def work(pool):
         slow = asyncio.create_task(pool.ask("no_guess_board", ENDLESS))
@@ -207,6 +280,31 @@ def test_when_all_are_busy_the_next_waits_and_is_told_so():
         return await pool.ask("no_guess_board", SHORT)
 
     assert run_pool(work, size=1)
+
+
+def test_a_solver_that_is_being_made_ready_is_waited_for_in_one_process(monkeypatch):
+    network = {"entry": asdict(make_catalogue()["beginner_cnn"])}
+    position = network | {"view": "1..", "mines": 1, "key": 0, "is_promised": False}
+
+    async def work(pool):
+        while len(pool._workers) < 2:
+            await pool.ask("no_guess_board", SHORT)
+        monkeypatch.setattr("web.pool._PATIENCE", 0.05)
+        refused = []
+        while True:
+            try:
+                answer = await pool.ask("solve_position", position, ("network", "load", network))
+            except RefusedError as error:
+                refused.append(error)
+            else:
+                return refused, answer["solver"]
+            assert sum(worker.loading == "network" for worker in pool._running) <= 1
+            await asyncio.sleep(0.05)
+
+    refused, solver = run_pool(work, limit=60.0)
+    assert solver == "beginner_cnn"
+    assert {(error.status, error.retry_after) for error in refused} == {(503, 1)}
+    assert all("is being made ready" in str(error) for error in refused)
 
 
 def test_a_task_that_nobody_waits_for_is_ended_but_not_at_once():
@@ -249,6 +347,18 @@ def new_game(store, **settings):
     game = Game.new(BEGINNER, **settings)
     store.add(game)
     return game
+
+
+def test_random_choices_of_solvers_tell_nothing_of_a_secret_seed():
+    games = [Game.new(BEGINNER) for _ in range(2)]
+    games[1].id = games[0].id
+    assert games[0].seed != games[1].seed
+    assert games[0].choice_key == games[1].choice_key
+    games[1].moves += 1
+    assert games[0].choice_key != games[1].choice_key
+    watched = [Game.new(BEGINNER, seed) for seed in (7, 7, 8)]
+    keys = [game.choice_key for game in watched]
+    assert keys[0] == keys[1] != keys[2], "a game with a seed can be repeated"
 
 
 def test_old_games_expire_and_statistics_stay(store):

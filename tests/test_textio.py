@@ -106,11 +106,11 @@ def test_three_numbers_are_a_header_or_a_row(text, view, num_mines):
         ("9 9 10\n", 1, 3, "the header says 9 rows, the text has 0"),
         ("30 16 99\n" + 17 * (30 * "." + "\n"), 1, 4, "the header says 16 rows, the text has 17"),
         ("16 1 9\n...............\n", 2, 15, "the row has 15 cells, the header says 16"),
-        ("3 1 2\n. . .\n. . .\n", 1, 3, "the header says 1 rows, the text has 2"),
+        ("3 1 2\n. . .\n. . .\n", 1, 3, "the header says 1 row, the text has 2"),
         ("4 2 1\n...\n...\n", 2, 3, "the row has 3 cells, the header says 4"),
         ("1 2 1\n. . . .\n.\n", 2, 3, "the row has 4 cells, the header says 1"),
         ("1 2 1\n. . .\n. .\n", 3, 3, "the row has 2 cells, the first row has 3"),
-        ("3 1 2\n", 1, 3, "the header says 1 rows, the text has 0"),
+        ("3 1 2\n", 1, 3, "the header says 1 row, the text has 0"),
         ("3 2 7\n...\n...\n", 1, 5, "mines in the header must be 0 to 6, got 7"),
         ("3 2 -1\n...\n...\n", 1, 5, "mines in the header must be 0 to 6, got -1"),
         ("0 2 1\n..\n..\n", 1, 1, "width in the header must be 1 to 1000, got 0"),
@@ -154,8 +154,8 @@ def test_board_round_trip():
 @pytest.mark.parametrize(
     ("text", "line", "col", "message"),
     [
-        ("*1\n.2\n", 2, 2, "the count is 2, but 1 mines are beside this cell"),
-        ("2 2 1\n* 0\n. .\n", 2, 3, "the count is 0, but 1 mines are beside this cell"),
+        ("*1\n.2\n", 2, 2, "the count is 2, but this cell has 1 mine beside it"),
+        ("2 2 1\n* 0\n. .\n", 2, 3, "the count is 0, but this cell has 1 mine beside it"),
         ("2 2 2\n*1\n..\n", 1, 5, "the header says 2 mines, the board has 1"),
         ("*F\n..\n", 1, 2, "'F' is no cell"),
     ],
@@ -202,10 +202,10 @@ def test_format_grid():
     view = np.array([[0, 1, -2, -2], [3, -2, -1, -2], [-2, -2, -2, -2]], np.int8)
     probabilities = np.array([[NAN, NAN, 0.0, 1.0], [NAN, 0.0004, NAN, 0.9999], [0.5, 0.2041, 1e-300, 1 - 1e-16]])
     assert format_grid(probabilities, view).splitlines() == [
-        "      0     1     2     3",
-        "0     0     1  safe  mine",
-        "1     3  <0.1     * >99.9",
-        "2  50.0  20.4  <0.1 >99.9",
+        "      1     2     3     4",
+        "1     0     1  safe  mine",
+        "2     3  <0.1     * >99.9",
+        "3  50.0  20.4  <0.1 >99.9",
     ]
 
 
@@ -222,5 +222,5 @@ def test_only_proofs_print_as_proofs():
 def test_row_numbers_stay_aligned_past_nine():
     grid = format_grid(np.full((11, 12), 0.25), np.full((11, 12), HIDDEN, np.int8)).splitlines()
     assert {len(line) for line in grid} == {2 + 12 * 6}
-    assert [line[:2] for line in grid] == ["  ", " 0", " 1", " 2", " 3", " 4", " 5", " 6", " 7", " 8", " 9", "10"]
-    assert grid[0].split() == [str(col) for col in range(12)]
+    assert [line[:2] for line in grid] == ["  ", " 1", " 2", " 3", " 4", " 5", " 6", " 7", " 8", " 9", "10", "11"]
+    assert grid[0].split() == [str(col) for col in range(1, 13)]

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
@@ -88,7 +89,7 @@ def create_app(
             route("PUT", "/api/settings", service.keep_settings),
             route("GET", "/api/statistics", service.statistics),
             route("DELETE", "/api/statistics", service.forget_statistics),
-            Mount("/", StaticFiles(directory=_STATIC, html=True)),
+            Mount("/", GZipMiddleware(StaticFiles(directory=_STATIC, html=True))),
         ],
         middleware=[Middleware(Guard, names=names_of(host), only_loopback=is_loopback(host))],
         exception_handlers={HTTPException: _http_error, Exception: _failure},

@@ -1,8 +1,9 @@
 """One game as its player plays it: the engine's board with flags, a clock and the list of moves."""
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from minesweeper import HIDDEN, LOST, PLAYING, WON, Games, Mode
 from minesweeper.board import random_key
+from minesweeper.textio import counted
 from web.validation import Cell, RefusedError, mode_name
 
 LONGEST_LOOK = 60.0  # seconds that the clock counts at most between two requests of a page
@@ -90,8 +92,9 @@ class Game:
 
     @property
     def choice_key(self) -> int:
-        """What a solver's random choices in its next move depend on."""
-        return int(random_key(np.uint64(self.seed), 0, self.moves + 1))
+        """What a solver's random choices in its next move depend on: nothing that the player must not know."""
+        seed = self.seed if self.is_seed_given else int.from_bytes(blake2b(self.id.encode(), digest_size=8).digest())
+        return int(random_key(np.uint64(seed), 0, self.moves + 1))
 
     def tick(self, now: float) -> None:
         """Brings the clock to `now`; a long time without a look at the game does not count."""
@@ -115,7 +118,7 @@ class Game:
             games.reveal(*cell)
         except ValueError as error:
             most = mode.max_mines(*cell)
-            message = f"there is no room for {mode.mines} mines beside a first cell here: at most {most} fit"
+            message = f"there is no room for {counted(mode.mines, 'mine')} beside a first cell here, only for {most}"
             raise RefusedError(message, "cell") from error
         self.mines = games.mines[0]
 
@@ -123,9 +126,7 @@ class Game:
         """One move: reveals the cells in row order, until the game is over; the mines must be laid."""
         assert self.mines is not None
         games = self._engine()
-        mask = np.zeros(self.view.shape, np.bool_)
-        mask[tuple(np.array(cells).T)] = True
-        mask &= self.view == HIDDEN
+        mask = self._mask(cells) & (self.view == HIDDEN)
         games.reveal_mask(mask[None])
         self.view = games.views[0]
         self.status = _STATUS[int(games.status[0])]
@@ -149,19 +150,19 @@ class Game:
         is_hidden &= (self.view == HIDDEN) & ~self.flags
         return [(int(row), int(col)) for row, col in np.argwhere(is_hidden)]
 
-    def replayed(self, moves: Sequence[Move]) -> list["Game"]:
-        """This game before its first and after each of `moves`, without flags.
+    def replayed(self, moves: Iterable[Move]) -> Iterator[tuple[NDArray[np.int8], str]]:
+        """The view int8 [R, C], without flags, and the status before the first and after each of `moves`.
 
         Args:
-            moves: the first ones that were made in it.
+            moves: the first ones that were made in this game.
         """
-        hidden, flags = np.full_like(self.view, HIDDEN), np.zeros_like(self.flags)
-        states = [replace(self, view=hidden, flags=flags, status="new", moves=0, fatal=None, fatal_probability=None)]
+        yield np.full_like(self.view, HIDDEN), "new"
+        if self.mines is None:
+            return
+        games = Games.on_boards(self.mines[None])
         for move in moves:
-            state = replace(states[-1], flags=flags.copy())
-            state.reveal(move.cells)
-            states.append(state)
-        return states
+            games.reveal_mask(self._mask(move.cells)[None])
+            yield games.views[0].copy(), _STATUS[int(games.status[0])]
 
     def text(self) -> str:
         """What the player sees: rows joined by line breaks (see API.md for the characters)."""
@@ -196,6 +197,11 @@ class Game:
             "fatal": fatal,
         }
 
+    def _mask(self, cells: Sequence[Cell]) -> NDArray[np.bool_]:
+        mask = np.zeros(self.view.shape, np.bool_)
+        mask[tuple(np.array(cells).T)] = True
+        return mask
+
     def _engine(self) -> Games:
         """The engine's game with this view: what is revealed is all that it depends on."""
         games = Games.on_boards(self.mines[None])  # type: ignore[index]
@@ -210,6 +216,12 @@ def around(cell: Cell) -> tuple[slice, slice]:
     return slice(max(row - 1, 0), row + 2), slice(max(col - 1, 0), col + 2)
 
 
+def opened(before: NDArray[np.int8], after: NDArray[np.int8], fatal: Cell | None) -> list[tuple[int, int, str]]:
+    """Row, column and character (see API.md) of each cell that a move opened, the mines too if it ended the game."""
+    cells = [(int(row), int(col)) for row, col in np.argwhere(before != after)]
+    return [(*cell, "X" if cell == fatal else chr(_TEXT[after[cell] - HIDDEN])) for cell in cells]
+
+
 def first_of(mask: NDArray[np.bool_]) -> Cell:
     """The first marked cell of a mask [R, C] in reading order."""
     row, col = divmod(int(mask.argmax()), mask.shape[1])
@@ -221,3 +233,4 @@ def warm_up() -> None:
     game = Game.new(Mode(4, 4, 1), seed=0)
     game.lay((0, 0))
     game.reveal([(0, 0)])
+    assert game.choice_key

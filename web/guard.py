@@ -122,4 +122,5 @@ def error_answer(error: RefusedError) -> JSONResponse:
     content: dict[str, Any] = {"error": str(error), "key": error.key}
     if error.cell is not None or error.key == "view":
         content["cell"] = error.cell and list(error.cell)
-    return JSONResponse(content, error.status)
+    headers = None if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return JSONResponse(content, error.status, headers)

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+from collections import deque
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,14 +18,15 @@ from minesweeper.mode import FIRST_CLICKS
 from minesweeper.textio import view_to_text
 from web import validation
 from web.catalogue import DEFAULT_SOLVER, Entry
-from web.game import Game, Move
+from web.game import Game, Move, opened
 from web.no_guess import NO_GUESS_SECONDS
-from web.pool import Pool
+from web.pool import Load, Pool
 from web.store import Store
 from web.validation import LIMITS, Cell, RefusedError, check_keys
 
 _MOST_SETTINGS = 4096  # bytes
 _MOST_DISAGREEMENTS = 10
+_QUICK_SECONDS = 0.5  # of a search for a board; one that goes on is a long task
 
 Inputs = dict[str, Any]
 
@@ -78,14 +81,14 @@ class Service:
             game, cell = await self._game_and_cell(game_id, inputs)
             if game.is_over or game.flags[cell] or game.view[cell] >= 0:
                 return game.public()
-            return await self._play(game, Move([cell]))
+            return (await self._play(game, Move([cell]))).public()
 
     async def chord(self, game_id: str, inputs: Inputs) -> Inputs:
         """Opens the neighbours of a number that has its flags; nothing happens elsewhere."""
         async with self._turn(game_id):
             game, cell = await self._game_and_cell(game_id, inputs)
             cells = [] if game.is_over else game.chord_cells(cell)
-            return await self._play(game, Move(cells)) if cells else game.public()
+            return (await self._play(game, Move(cells)) if cells else game).public()
 
     async def flag(self, game_id: str, inputs: Inputs) -> Inputs:
         """Sets or takes away a flag."""
@@ -115,18 +118,22 @@ class Service:
             if not cells:
                 raise RefusedError("there is no cell left to open", None, 409)
             move = Move(cells, found["probability"], found["is_guess"], found["reason"], entry.id)
-            answer = await self._play(game, move)
-        return answer | {"move": _told(answer["moves"], move, answer["view"], answer["status"])}
+            after = await self._play(game, move)
+        return after.public() | {"move": _told(after.moves, move, game.view, after.view, after.status, after.fatal)}
 
     async def moves(self, game_id: str) -> Inputs:
-        """All moves of a game, with the view after each."""
+        """All moves of a game, with what each opened."""
 
         def read() -> Inputs:
             game = self.store.read(game_id)
             moves = self.store.moves(game_id)[: game.moves]
-            states = game.replayed(moves)[1:]
-            numbered = enumerate(zip(moves, states, strict=True), start=1)
-            return {"moves": [_told(number, move, state.text(), state.status) for number, (move, state) in numbered]}
+            numbered = enumerate(zip(moves, pairwise(game.replayed(moves)), strict=True), start=1)
+            return {
+                "moves": [
+                    _told(number, move, before, after, status, game.fatal)
+                    for number, (move, ((before, _), (after, status))) in numbered
+                ]
+            }
 
         return await run_sync(read)
 
@@ -135,18 +142,18 @@ class Service:
         check_keys(inputs, ("move",))
 
         def change() -> Game:
-            moves = self.store.moves(game_id)
-            with self.store.changing(game_id) as (game, _):
-                if not game.is_watched:
-                    raise RefusedError("only a watched game can be taken back", None, 409)
-                number = validation.checked_number("move", inputs.get("move"), 0, game.moves)
-                if number < game.moves:
-                    state = game.replayed(moves[:number])[-1]
-                    game.view, game.flags, game.status, game.moves = state.view, state.flags, state.status, state.moves
-                    game.fatal = game.fatal_probability = None
+            game = self.store.read(game_id)
+            if not game.is_watched:
+                raise RefusedError("only a watched game can be taken back", None, 409)
+            number = validation.checked_number("move", inputs.get("move"), 0, game.moves)
+            if number == game.moves:
                 return game
+            states = game.replayed(self.store.moves(game_id)[:number])
+            view, status = deque(states, maxlen=1).pop()
+            return self.store.take_back(game, number, view, status)
 
-        return (await run_sync(change)).public()
+        async with self._turn(game_id):
+            return (await run_sync(change)).public()
 
     async def solve(self, inputs: Inputs) -> Inputs:
         """What a solver says of a position that a player entered."""
@@ -203,7 +210,7 @@ class Service:
         game = await run_sync(self.store.read, game_id)
         return game, validation.checked_cell(inputs.get("cell"), game.mode.rows, game.mode.cols)
 
-    async def _play(self, seen: Game, move: Move) -> Inputs:
+    async def _play(self, seen: Game, move: Move) -> Game:
         """Makes a move in a game that was `seen` as it is; the game after it."""
         if seen.mines is None:
             await self._lay(seen, move.cells[0])
@@ -213,16 +220,25 @@ class Service:
             with contextlib.suppress(RefusedError):  # it took too long; the game is lost all the same
                 game.fatal_probability = await self.pool.ask("probability", position)
                 await run_sync(self.store.keep_fatal_probability, game)
-        return game.public()
+        return game
 
     async def _lay(self, game: Game, cell: Cell) -> None:
         """Lays the mines for a first reveal at `cell`."""
         if game.no_guess:
-            inputs = {"mode": asdict(game.mode), "seed": game.seed, "cell": cell, "seconds": NO_GUESS_SECONDS}
-            board, rule = await self.pool.ask("no_guess_board", inputs, ("no guess", "load_no_guess", {}))
-            await run_sync(game.lay, cell, board, rule)
+            await run_sync(game.lay, cell, *await self._no_guess_board(game, cell))
         else:
             await run_sync(game.lay, cell)
+
+    async def _no_guess_board(self, game: Game, cell: Cell) -> tuple[int, str]:
+        """See `need_no_guess`; most are found in a moment, and only the others are long tasks."""
+        inputs = {"mode": asdict(game.mode), "seed": game.seed, "cell": cell}
+        load: Load = ("no guess", "load_no_guess", {})
+        try:
+            return await self.pool.ask("no_guess_board", inputs | {"seconds": _QUICK_SECONDS}, load)
+        except RefusedError as error:
+            if error.status != 409:
+                raise
+        return await self.pool.ask("no_guess_board", inputs | {"seconds": NO_GUESS_SECONDS}, load, is_long=True)
 
     async def _solve_game(self, entry: Entry, game: Game) -> Inputs:
         if game.is_over:
@@ -233,17 +249,21 @@ class Service:
         self, entry: Entry, view: NDArray[np.int8], mines: int, key: int = 0, is_promised: bool = False
     ) -> Inputs:
         plain = asdict(entry)
-        inputs = {"entry": plain, "view": view_to_text(view), "mines": mines, "key": key, "is_promised": is_promised}
-        return await self.pool.ask("solve_position", inputs, (entry.id, "load", {"entry": plain}))
+        position = {"view": view_to_text(view), "mines": mines}
+        inputs = position | {"entry": plain, "key": key, "is_promised": is_promised}
+        is_long = await self.pool.ask("is_long", position)
+        return await self.pool.ask("solve_position", inputs, (entry.id, "load", {"entry": plain}), is_long)
 
 
 def _board(mode: Mode) -> dict[str, int]:
     return {"rows": mode.rows, "cols": mode.cols, "mines": mode.mines}
 
 
-def _told(number: int, move: Move, view: str, status: str) -> Inputs:
-    """A *move* of API.md."""
-    return {"number": number, **asdict(move), "view": view, "status": status}
+def _told(
+    number: int, move: Move, before: NDArray[np.int8], after: NDArray[np.int8], status: str, fatal: Cell | None
+) -> Inputs:
+    """A *move* of API.md, from the views before and after it."""
+    return {"number": number, **asdict(move), "opened": opened(before, after, fatal), "status": status}
 
 
 def _difference(first: list[list[float | None]], second: list[list[float | None]]) -> Inputs:

@@ -14,6 +14,7 @@ from web.catalogue import Entry
 from web.reasons import place, why_safe
 from web.validation import Cell, RefusedError
 
+_QUICK_STATES = 250_000  # some hundredths of a second to count; with more, a solver can take seconds
 _MOST_EXPLAINED = 8  # safe cells of which the one with the shortest reason is explained
 _BLIND = ("random", "single_point", "double_set", "csp")  # guess at random
 
@@ -88,6 +89,15 @@ def solve(
         "milliseconds": round(milliseconds, 3),
         "exact": entry.kind == "exact" and bool(posterior.exact),
     }
+
+
+def is_long(view: NDArray[np.int8], num_mines: int) -> bool:
+    """Whether a solver may take seconds for a position [R, C], as no real game has; found out in a moment.
+
+    Raises:
+        RefusedError: the position is impossible.
+    """
+    return not exact_posterior(view, num_mines, _QUICK_STATES).exact
 
 
 def exact_probability(view: NDArray[np.int8], num_mines: int, cell: Cell) -> float | None:

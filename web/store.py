@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper import Mode
+from minesweeper.textio import counted
 from web.game import Game, Move
 from web.validation import RefusedError, mode_name
 
@@ -168,12 +169,24 @@ class Store:
             RefusedError: it is no longer as the player saw it.
         """
         with self.changing(seen.id) as (game, new_moves):
-            if game.moves != seen.moves or game.is_over:
-                raise RefusedError("the game has moved on in the meantime; look at it again", None, 409)
+            _check_same(game, seen)
             game.mines = seen.mines
             game.is_watched |= move.solver is not None
             game.reveal(move.cells)
             new_moves.append(move)
+            return game
+
+    def take_back(self, seen: Game, moves: int, view: NDArray[np.int8], status: str) -> Game:
+        """Takes a game back to how it was after so many moves; the game then, without flags.
+
+        Raises:
+            RefusedError: it is no longer as the player saw it.
+        """
+        with self.changing(seen.id) as (game, _):
+            _check_same(game, seen)
+            game.view, game.status, game.moves = view, status, moves
+            game.flags = np.zeros_like(game.flags)
+            game.fatal = game.fatal_probability = None
             return game
 
     def keep_fatal_probability(self, lost: Game) -> None:
@@ -241,12 +254,17 @@ class Store:
             run("DELETE FROM results")
 
 
+def _check_same(game: Game, seen: Game) -> None:
+    if game.moves != seen.moves or not np.array_equal(game.view, seen.view):
+        raise RefusedError("the game has moved on in the meantime; look at it again", None, 409)
+
+
 def statistics_name(game: Game) -> str:
     """Under which name a game counts: its mode, or the size of a custom board; boards without a guess apart."""
     mode = game.mode
     name = mode_name(mode)
     if name == "custom":
-        name = f"{mode.rows}x{mode.cols}, {mode.mines} mines"
+        name = f"{mode.rows}x{mode.cols}, {counted(mode.mines, 'mine')}"
     return f"{name}, no guess" if game.no_guess else name
 
 

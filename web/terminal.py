@@ -11,7 +11,7 @@ from tqdm import tqdm
 from minesweeper import HIDDEN, PLAYING, WON, Games, Mode, play_games
 from minesweeper.arena import check_first_cell, choice_keys, first_cells
 from minesweeper.summary import rate
-from minesweeper.textio import view_to_text
+from minesweeper.textio import counted, view_to_text
 from web.catalogue import Entry
 from web.game import Game, Move
 from web.no_guess import need_no_guess
@@ -148,9 +148,9 @@ def watch(entry: Entry, mode: Mode, games: int, seed: int | None, first_cell: st
         records = np.array(results, [("won", "?"), ("guesses", "i4"), ("moves", "i4")]).view(np.recarray)
     won = rate("won", records.won)
     print(
-        f"{entry.id}: {int(records.won.sum())} of {games} games won, {100 * won['won']:.1f}% "
+        f"{entry.id}: {int(records.won.sum())} of {counted(games, 'game')} won, {100 * won['won']:.1f}% "
         f"({100 * won['won_low']:.1f} to {100 * won['won_high']:.1f}); a game: {records.guesses.mean():.2f} guesses, "
-        f"{records.moves.mean():.1f} cells clicked; {mode.rows}x{mode.cols}, {mode.mines} mines, "
+        f"{records.moves.mean():.1f} cells clicked; {mode.rows}x{mode.cols}, {counted(mode.mines, 'mine')}, "
         f"first_click={mode.first_click}, seed={seed}"
     )
 
@@ -192,9 +192,9 @@ def _picture(games: Games) -> str:
 def describe(game: Game) -> str:
     """One line about a game."""
     told: dict[str, Any] = game.public()
-    board = f"{told['mode']}, {told['rows']}x{told['cols']}, {told['mines']} mines"
+    board = f"{told['mode']}, {told['rows']}x{told['cols']}, {counted(told['mines'], 'mine')}"
     if game.is_over:
-        end = f"{game.status} in {game.seconds:.0f} seconds; seed={game.seed}"
+        end = f"{game.status} in {counted(round(game.seconds), 'second')}; seed={game.seed}"
         if game.fatal:
             end += f"; the mine was at {place(game.fatal)}"
         if game.fatal_probability is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper import HIDDEN, MINE, MODES, Mode
-from minesweeper.mode import FIRST_CLICKS
+from minesweeper.mode import FIRST_CLICKS, preset_name
 from minesweeper.seeds import checked_seed
 from minesweeper.textio import TextFormatError, text_to_view
 
@@ -25,11 +25,19 @@ class RefusedError(ValueError):
         status: of HTTP, 4xx or 5xx.
         key: the input at fault, or None.
         cell: (row, col) at fault, or None.
+        retry_after: seconds after which the same request may well be answered, or None.
     """
 
-    def __init__(self, message: str, key: str | None = None, status: int = 400, cell: Cell | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        key: str | None = None,
+        status: int = 400,
+        cell: Cell | None = None,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.key, self.cell = status, key, cell
+        self.status, self.key, self.cell, self.retry_after = status, key, cell, retry_after
 
 
 def check_keys(values: Mapping[str, Any], allowed: Collection[str]) -> None:
@@ -64,8 +72,7 @@ def checked_mode(value: Any, first_click: Any) -> Mode:
 
 def mode_name(mode: Mode) -> str:
     """The preset's name of this board, or "custom"."""
-    board = (mode.rows, mode.cols, mode.mines)
-    return next((name for name, m in MODES.items() if (m.rows, m.cols, m.mines) == board), "custom")
+    return preset_name(mode.rows, mode.cols, mode.mines) or "custom"
 
 
 def checked_choice_of_seed(value: Any) -> int | None:

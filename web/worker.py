@@ -17,19 +17,19 @@ import numpy as np
 
 from minesweeper import HIDDEN, Mode
 from minesweeper.textio import text_to_view
+from web import solving
 from web.catalogue import Entry
 from web.no_guess import need_no_guess
-from web.solving import exact_probability, solve
 from web.validation import RefusedError
 
-_WARM_UP = np.array(
-    [[0, 1, HIDDEN, HIDDEN]] * 2, np.int8
-)  # where even the best has to guess, so that all its parts run
+_WARM_UP = np.array([[0, 1, HIDDEN, HIDDEN]] * 2, np.int8)
+_WARM_UP_MINES = (2, 1)  # a guess even for the best, and a proof by the total: together they use every kernel
 
 
-def load(entry: dict[str, Any]) -> dict[str, Any]:
+def load(entry: dict[str, Any]) -> None:
     """Makes a solver ready: its kernels are loaded, or compiled the first time ever, and its network is read."""
-    return solve(Entry(**entry), _WARM_UP, 2)
+    for num_mines in _WARM_UP_MINES:
+        solving.solve(Entry(**entry), _WARM_UP, num_mines)
 
 
 def load_no_guess() -> tuple[int, str]:
@@ -39,12 +39,17 @@ def load_no_guess() -> tuple[int, str]:
 
 def solve_position(entry: dict[str, Any], view: str, mines: int, key: int, is_promised: bool) -> dict[str, Any]:
     """See `solving.solve`."""
-    return solve(Entry(**entry), text_to_view(view)[0], mines, key, is_promised)
+    return solving.solve(Entry(**entry), text_to_view(view)[0], mines, key, is_promised)
+
+
+def is_long(view: str, mines: int) -> bool:
+    """See `solving.is_long`."""
+    return solving.is_long(text_to_view(view)[0], mines)
 
 
 def probability(view: str, mines: int, cell: list[int]) -> float | None:
     """See `solving.exact_probability`."""
-    return exact_probability(text_to_view(view)[0], mines, (cell[0], cell[1]))
+    return solving.exact_probability(text_to_view(view)[0], mines, (cell[0], cell[1]))
 
 
 def no_guess_board(mode: dict[str, Any], seed: int, cell: list[int], seconds: float) -> tuple[int, str]:
@@ -53,7 +58,7 @@ def no_guess_board(mode: dict[str, Any], seed: int, cell: list[int], seconds: fl
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (load, load_no_guess, solve_position, probability, no_guess_board)
+    task.__name__: task for task in (load, load_no_guess, solve_position, is_long, probability, no_guess_board)
 }
 
 

@@ -11,29 +11,63 @@ export class ApiError extends Error {
   }
 }
 
+let unreached = null; // why the server did not answer the last request
+const waits = new Map(); // why the server asked to send a request again, by request
+
+/** Sends a request, as often as the server asks for it. */
 async function request(method, path, body, signal) {
-  let response;
+  const id = {};
   try {
-    response = await fetch(`/api/${path}`, {
+    for (;;) {
+      const response = await send(method, path, body, signal);
+      const answer = await response.json().catch(() => ({}));
+      if (response.ok) return answer;
+      const error = new ApiError(answer.error ?? `The server answered with status ${response.status}.`, response.status, answer.key, answer.cell);
+      const seconds = response.headers.get("Retry-After");
+      if (seconds === null) throw error;
+      waits.set(id, error.message);
+      announce();
+      await pause(1000 * seconds, signal);
+    }
+  } finally {
+    waits.delete(id);
+    announce();
+  }
+}
+
+async function send(method, path, body, signal) {
+  try {
+    const response = await fetch(`/api/${path}`, {
       method,
       signal,
       keepalive: method === "PUT", // settings are saved when the page is closed too
       headers: body === undefined ? {} : { "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
+    unreached = null;
+    return response;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw announced(new ApiError("The server does not answer. Is play.py still running?", 0));
+    const problem = new ApiError("The server does not answer. Is play.py still running?", 0);
+    unreached = problem.message;
+    throw problem;
   }
-  announced(null);
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
-  throw new ApiError(answer.error ?? `The server answered with status ${response.status}.`, response.status, answer.key, answer.cell);
 }
 
-function announced(error) {
-  dispatchEvent(new CustomEvent("server", { detail: error?.message ?? null }));
-  return error;
+/** Tells the page what to show in its banner. */
+function announce() {
+  const text = unreached ?? [...waits.values()].at(-1) ?? "";
+  dispatchEvent(new CustomEvent("server", { detail: { text, isProblem: unreached !== null } }));
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
 }
 
 const game = (id, action) => `games/${encodeURIComponent(id)}${action ? `/${action}` : ""}`;

@@ -60,9 +60,11 @@ function setUpDialogs() {
 }
 
 async function start() {
-  addEventListener("server", ({ detail }) => {
-    byId("banner").hidden = detail === null;
-    byId("banner").textContent = detail ?? "";
+  addEventListener("server", ({ detail: { text, isProblem } }) => {
+    const banner = byId("banner");
+    banner.hidden = !text;
+    banner.classList.toggle("is-problem", isProblem);
+    if (banner.textContent !== text) banner.textContent = text;
   });
   setUpTheme(byId("theme"), isDark);
   [app.config] = await Promise.all([api.config(), loadSettings()]);
@@ -74,6 +76,7 @@ async function start() {
 
 start().catch((error) => {
   byId("banner").hidden = false;
+  byId("banner").classList.add("is-problem");
   byId("banner").textContent = error.message;
   throw error;
 });

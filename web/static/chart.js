@@ -1,7 +1,7 @@
 // Chart of the risk taken at each move, as inline SVG.
 import { element, svg } from "./dom.js";
 import { probabilityPaint } from "./heatmap.js";
-import { percent } from "./text.js";
+import { counted, percent } from "./text.js";
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [300, 96, 30, 14, 5];
 const LEAST_SLOTS = 12; // the bars of a young game are not wider than this many would be
@@ -59,7 +59,7 @@ export class RiskChart {
     const risks = moves.filter((move) => move.probability > 0);
     const survival = moves.reduce((product, move) => product * (1 - move.probability), 1);
     const text = moves.length
-      ? risks.length ? `${risks.length} of ${moves.length} moves at a risk; chance to survive them: ${percent(survival)}.` : `${moves.length} moves without a risk.`
+      ? risks.length ? `${risks.length} of ${counted(moves.length, "move")} at a risk; chance to survive them: ${percent(survival)}.` : `${counted(moves.length, "move")} without a risk.`
       : "No moves yet.";
     this.drawing.replaceChildren(svg("title", {}, text), ...parts);
     this.summary.textContent = text;

@@ -5,7 +5,7 @@ import { copyFrom, element, references } from "./dom.js";
 import { differenceLegend, differencePaint, differenceScale, probabilityLegend } from "./heatmap.js";
 import { keep, settings } from "./settings.js";
 import { fillSolvers, heatOf, riskBadge, solverLabel } from "./solution.js";
-import { cellName, cellNames, percent, positionFrom, positionHash, signedPercent } from "./text.js";
+import { cellName, cellNames, counted, percent, positionFrom, positionHash, signedPercent } from "./text.js";
 
 const SOURCES = { play: "Game in Play", watch: "Game in Watch", analyse: "Position in Analyse", link: "As given" };
 
@@ -110,7 +110,7 @@ export class Compare {
     const apart = values.filter((value) => Math.abs(value) > 0.01).length;
     this.ui.captionD.replaceChildren(
       element("strong", {}, "Difference"),
-      element("span", {}, `more than 1% apart on ${apart} of ${values.length} cells`),
+      element("span", {}, `more than 1% apart on ${apart} of ${counted(values.length, "cell")}`),
     );
     this.ui.legend.replaceChildren(probabilityLegend());
     this.ui.difference.replaceChildren(differenceLegend(scale, a, b));

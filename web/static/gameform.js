@@ -1,6 +1,6 @@
 // The form of a new game: mode, first click, seed and, where games are played by hand, no-guess boards.
 import { element } from "./dom.js";
-import { capitalised } from "./text.js";
+import { capitalised, counted } from "./text.js";
 
 const FIRST_CLICKS = { any: "may be a mine", safe: "is safe", zero: "opens an area" };
 const CUSTOM = "custom";
@@ -96,7 +96,7 @@ export class GameForm {
 
   #title(mode) {
     const numbers = this.config.modes[mode];
-    return numbers ? `${numbers.rows} × ${numbers.cols}, ${numbers.mines} mines` : "Your own size";
+    return numbers ? `${numbers.rows} × ${numbers.cols}, ${counted(numbers.mines, "mine")}` : "Your own size";
   }
 
   #chooseMode() {

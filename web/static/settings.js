@@ -1,10 +1,12 @@
 // The page's settings, kept by the server; and the theme.
 import { api } from "./api.js";
-import { debounced } from "./dom.js";
 
 export const settings = {};
 
+const PAUSE_MS = 300; // between two savings
+
 let isSaved = true;
+let pause = null;
 
 function saveNow() {
   if (isSaved) return;
@@ -12,7 +14,16 @@ function saveNow() {
   api.saveSettings(settings).catch(() => (isSaved = false));
 }
 
-const save = debounced(saveNow, 300);
+/** Saves now, since the page may be closed next, and what changes meanwhile after a pause. */
+function save() {
+  if (pause !== null) return;
+  saveNow();
+  pause = setTimeout(() => {
+    pause = null;
+    saveNow();
+  }, PAUSE_MS);
+}
+
 addEventListener("pagehide", saveNow);
 
 export async function loadSettings() {

@@ -38,7 +38,7 @@ export function parsePosition(text) {
       throw new Error(`Line ${number}: “${cells.replace(/[.F*0-8]/g, "")[0]}” is no cell. Cells are . F and 0 to 8.`);
     }
     if (cells.length !== lines[0].cells.length) {
-      throw new Error(`Line ${number} has ${cells.length} cells, the first row has ${lines[0].cells.length}.`);
+      throw new Error(`Line ${number} has ${counted(cells.length, "cell")}, the first row has ${lines[0].cells.length}.`);
     }
   }
   return { view: lines.map((line) => line.cells).join("\n"), mines };
@@ -91,6 +91,9 @@ export function shortPercent(value) {
 export function signedPercent(value) {
   return (value > 0 ? "+" : value < 0 ? "−" : "") + percent(Math.abs(value));
 }
+
+/** A number with its noun: "1 mine", "2 mines". */
+export const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 export function capitalised(sentence) {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);

@@ -7,7 +7,7 @@ import { GameForm } from "./gameform.js";
 import { probabilityLegend } from "./heatmap.js";
 import { keep, settings } from "./settings.js";
 import { fillSolvers, heatOf, heatOn, linkedSentence, riskBadge, solverLabel } from "./solution.js";
-import { capitalised, cellNames, emptyView } from "./text.js";
+import { capitalised, cellNames, counted } from "./text.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 64]; // moves a second
 
@@ -76,7 +76,8 @@ export class Watch {
   goTo(number) {
     this.current = Math.min(Math.max(number, 0), this.moves.length);
     const move = this.moves[this.current - 1];
-    this.board.show(this.#view(), this.#isEnd() ? null : heatOn(this.#view(), this.heat));
+    const view = this.#view();
+    this.board.show(view, this.#isEnd() ? null : heatOn(view, this.heat));
     this.board.mark("is-last", move?.cells ?? []);
     this.heatShown = this.#showHeat();
     this.#showMove(move);
@@ -142,9 +143,14 @@ export class Watch {
     return this.current === this.moves.length && (this.game?.status === "won" || this.game?.status === "lost");
   }
 
+  /** The view after the move shown: every cell is opened once, by one of the moves so far. */
   #view() {
-    if (this.current === 0) return emptyView(this.game.rows, this.game.cols);
-    return this.current === this.moves.length ? this.game.view : this.moves[this.current - 1].view;
+    const { rows, cols } = this.game;
+    const lines = Array.from({ length: rows }, () => Array(cols).fill("."));
+    for (const { opened } of this.moves.slice(0, this.current)) {
+      for (const [row, col, character] of opened) lines[row][col] = character;
+    }
+    return lines.map((line) => line.join("")).join("\n");
   }
 
   async #showHeat() {
@@ -264,7 +270,7 @@ export class Watch {
     });
     const setSpeed = () => {
       const speed = SPEEDS[ui.speed.value];
-      ui.speedText.textContent = speed === 1 ? "1 move a second" : `${speed} moves a second`;
+      ui.speedText.textContent = `${counted(speed, "move")} a second`;
       keep({ speed: Number(ui.speed.value) });
     };
     ui.speed.addEventListener("input", setSpeed);
