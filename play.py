@@ -54,8 +54,10 @@ def make_list(cfg: DictConfig) -> dict[str, Entry]:
     for path in map(str, paths):
         from models.checkpoint import load_model  # brings torch, which the page does without until a network is asked
 
-        mode = make_mode(load_model(path)[1]["config"]["mode"])
-        checkpoints.append((path, preset_name(mode.rows, mode.cols, mode.mines)))
+        config = load_model(path)[1]["config"]
+        mode = make_mode(config["mode"])
+        is_planner = config.get("task") == "planner"
+        checkpoints.append((path, preset_name(mode.rows, mode.cols, mode.mines), is_planner))
     return make_catalogue(checkpoints)
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from minesweeper.board import HIDDEN
+from minesweeper.board import HIDDEN, MINE
 from models.cnn import CellOutput, ResidualBlock, check_shape
 
 _MOST_NEEDED = 6  # more mines that a number needs count as 6
@@ -67,7 +67,7 @@ def position_planes(views: Tensor, probabilities: Tensor, num_mines: Tensor) -> 
     """What still matters of a position.
 
     Args:
-        views: int8 [N, R, C].
+        views: int8 [N, R, C]; a `MINE` is a known mine.
         probabilities: float32 [N, R, C], the exact posterior, NaN where revealed.
         num_mines: int64 [N].
 
@@ -77,8 +77,8 @@ def position_planes(views: Tensor, probabilities: Tensor, num_mines: Tensor) -> 
     """
     p = probabilities.nan_to_num(0.0)
     is_hidden = views == HIDDEN
-    is_mine = is_hidden & (p == 1)
-    is_open = is_hidden & ~is_mine
+    is_open = is_hidden & (p != 1)
+    is_mine = (is_hidden & ~is_open) | (views == MINE)
     is_safe = is_hidden & (p == 0)
     around = 9 * functional.avg_pool2d(torch.stack([is_mine, is_open], 1).float(), 3, stride=1, padding=1)
     is_clue = (views >= 0) & (around[:, 1] > 0.5)

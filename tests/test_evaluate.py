@@ -274,7 +274,9 @@ def test_all_solvers(saved):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("solvers=[exact,greedy]", f"solver must be one of {', '.join(SOLVERS)}, got 'greedy'"),
+        ("solvers=[exact,greedy]", f"solver must be one of {', '.join(SOLVERS)}, planner, got 'greedy'"),
+        ("solvers=[{name:planner,depth:3}]", "solver planner has no setting 'depth'; it has ckpt, margin, look_ahead"),
+        ("solvers=[{name:planner,ckpt:missing.pt}]", "no checkpoint at missing.pt"),
         ("solvers=[{name:exact,depth:3}]", "solver exact has no setting 'depth'; it has tie_break"),
         (
             "solvers=[{tie_break:corner}]",

@@ -122,6 +122,18 @@ def test_what_is_decided_looks_like_nothing():
     assert counts[0, :12].argmax() == 3
 
 
+def test_a_known_mine_is_a_proved_mine():
+    hidden, marked = views_of(".1.....\n11....."), views_of("*1.....\n11.....")
+    shown = [
+        position_planes(
+            torch.from_numpy(view), torch.from_numpy(mine_posterior(view, 4).astype(np.float32)), torch.tensor([4])
+        )
+        for view in (hidden, marked)
+    ]
+    for one, other in zip(*shown, strict=True):
+        assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize(("settings", "message"), [({"depth": 6}, "depth must be odd"), ({"width": 0}, "width must")])
 def test_shapes_that_cannot_be(settings, message):
     with pytest.raises(ValueError, match=message):

@@ -28,11 +28,11 @@ class Entry:
 
     Attributes:
         id, label: its name for programs and for people.
-        kind: "exact" (its probabilities are the posterior), "rule" or "network".
+        kind: "exact" (its probabilities are the posterior: the exact solver or a planner), "rule" or "network".
         mode: what a network was trained for; None for any.
-        name: in `SOLVERS`; None for a network.
+        name: in `SOLVERS`; None for a checkpoint.
         settings: of the solver.
-        path: of a network's checkpoint.
+        path: of a checkpoint.
     """
 
     id: str
@@ -48,11 +48,11 @@ class Entry:
         return {"id": self.id, "label": self.label, "kind": self.kind, "mode": self.mode}
 
 
-def make_catalogue(checkpoints: Sequence[tuple[str, str | None]] = ()) -> dict[str, Entry]:
+def make_catalogue(checkpoints: Sequence[tuple[str, str | None, bool]] = ()) -> dict[str, Entry]:
     """Every solver by its id, the best first.
 
     Args:
-        checkpoints: (path, mode that it was trained for) of further networks.
+        checkpoints: (path, mode that it was trained for, whether it is a planner) of further networks.
     """
     entries = [Entry(DEFAULT_SOLVER, "Exact, looking ahead", "exact", name="exact", settings=_AHEAD)]
     for name in SOLVERS:
@@ -61,9 +61,10 @@ def make_catalogue(checkpoints: Sequence[tuple[str, str | None]] = ()) -> dict[s
     # models.checkpoint knows the bundled ones too, but brings torch, which would double the time to the page.
     for path in sorted(_CHECKPOINTS.glob("*_*.pt")):
         mode = path.stem.split("_")[0]
-        entries.append(_network(path.stem, str(path), mode if mode in MODES else None))
+        is_planner = path.stem.endswith("_planner")
+        entries.append(_trained(path.stem, str(path), mode if mode in MODES else None, is_planner))
     catalogue = {entry.id: entry for entry in entries}
-    for path_text, trained_for in checkpoints:
+    for path_text, trained_for, is_planner in checkpoints:
         stem = Path(path_text).stem
         if stem in ("best", "last"):  # the files of a run, which its folder names
             stem = f"{Path(path_text).absolute().parent.name}/{stem}"
@@ -71,9 +72,10 @@ def make_catalogue(checkpoints: Sequence[tuple[str, str | None]] = ()) -> dict[s
         while name in catalogue:
             number += 1
             name = f"{stem} ({number})"
-        catalogue[name] = _network(name, path_text, trained_for)
+        catalogue[name] = _trained(name, path_text, trained_for, is_planner)
     return catalogue
 
 
-def _network(name: str, path: str, mode: str | None) -> Entry:
-    return Entry(name, f"Network {name}", "network", mode, path=path)
+def _trained(name: str, path: str, mode: str | None, is_planner: bool) -> Entry:
+    label = f"Planner {name}" if is_planner else f"Network {name}"
+    return Entry(name, label, "exact" if is_planner else "network", mode, path=path)

@@ -20,23 +20,23 @@ _BLIND = ("random", "single_point", "double_set", "csp")  # guess at random
 
 
 @cache
-def _solver_of(kind: str, name: str | None, settings: tuple, path: str | None) -> Solver:
-    if kind != "network":
+def _solver_of(name: str | None, settings: tuple, path: str | None) -> Solver:
+    if path is None:
         return make_solver(name or "", **dict(settings))
     import torch
 
     from models.checkpoint import load_model
     from models.device import choose_precision
-    from models.learned_solver import LearnedSolver
+    from models.players import trained_solver
 
     torch.set_num_threads(1)
-    model, content = load_model(path or "")
-    return LearnedSolver.trained(model, content["config"], choose_precision("auto", torch.device("cpu")))
+    model, content = load_model(path)
+    return trained_solver(model, content["config"], choose_precision("auto", torch.device("cpu")))
 
 
 def solver_of(entry: Entry) -> Solver:
     """The solver of an entry of the catalogue, made once."""
-    return _solver_of(entry.kind, entry.name, tuple(entry.settings.items()), entry.path)
+    return _solver_of(entry.name, tuple(entry.settings.items()), entry.path)
 
 
 def exact_posterior(view: NDArray[np.int8], num_mines: int, max_states: int = MAX_STATES) -> Posterior:
