@@ -72,6 +72,10 @@ class Posterior:
     log_layouts: Any
     exact: Any
 
+    def of(self, games: NDArray) -> "Posterior":
+        """That of some of the views: integers or bool [N]."""
+        return Posterior(self.probabilities[games], self.interior[games], self.log_layouts[games], self.exact[games])
+
 
 def mine_posterior(
     views: ArrayLike, num_mines: ArrayLike, *, max_states: int = MAX_STATES, over_budget: str = "raise"

@@ -5,24 +5,40 @@ One forward pass a step gives both the next move of every live game and the logi
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from omegaconf import DictConfig
 from torch import nn
 
-from minesweeper import HIDDEN, PLAYING, Solver, mine_posterior
+from minesweeper import HIDDEN, PLAYING, Games, Solver, solve_posterior
 from minesweeper.arena import choice_keys
 from minesweeper.components import frontier_mask
+from minesweeper.posterior import Posterior
 from minesweeper.solvers.base import choose_lowest
 from models.device import autocast
 from models.learned_solver import LearnedSolver, with_even_interior
+from models.planner import PlannerSolver
+from models.players import make_planner
+from models.ranks import Ranks
 from models.symmetry import num_symmetries, turned, turned_back
 from models.task import Batch, Task
 from models.train_settings import LOSSES
 
 
 class MineTask(Task):
-    """P(mine) of every hidden cell, learned from the revealed boards or from the exact posterior."""
+    """P(mine) of every hidden cell, learned from the revealed boards or from the exact posterior; or a planner's risk.
+
+    Raises:
+        CheckpointError: `target=planner` and no planner at `teacher`.
+    """
 
     predicts_mines = True
     inputs = ("views", "num_mines")
+
+    def __init__(self, cfg: DictConfig, ranks: Ranks, device: torch.device, precision: str) -> None:
+        super().__init__(cfg, ranks, device, precision)
+        self.teacher = None
+        if cfg.target == "planner":
+            self.teacher = make_planner(device, precision, ckpt=cfg.teacher)
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:  # noqa: ARG002
         """See `Task`."""
@@ -40,14 +56,19 @@ class MineTask(Task):
         # The loss covers the hidden (or the frontier) cells of the games that go on.
         is_asked = frontier_mask(games.views) if cfg.loss_cells == "frontier" else games.views == HIDDEN
         is_asked = (is_asked & (games.status == PLAYING)[:, None, None]).nonzero()
-        if cfg.target == "posterior":
-            labels = mine_posterior(games.views, games.mode.mines, over_budget="density")[is_asked]
-        else:
-            labels = games.mines[is_asked]
-        labels = torch.from_numpy(labels).float().to(self.device)
+        labels = torch.from_numpy(self.labels(games)[is_asked]).float().to(self.device)
         asked = logits[is_asked]
         loss = LOSSES[cfg.loss](asked, labels) if labels.numel() else logits.sum() * 0
         return Batch(games, asked, labels, loss, labels.numel(), num_over, num_won, logits.detach())
+
+    def labels(self, games: Games) -> NDArray:
+        """What the model is to say of each cell, [N, R, C]; of hidden cells of games that go on."""
+        if self.cfg.target == "board":
+            return games.mines
+        posterior = solve_posterior(games.views, games.mode.mines, over_budget="density")
+        if self.teacher is None:
+            return posterior.probabilities
+        return planned_risks(self.teacher, games, posterior)
 
     def act(self, batch: Batch, step: int) -> None:
         """See `Task`: a move by the probabilities that were learned from."""
@@ -64,3 +85,21 @@ class MineTask(Task):
     def solver(self, model: nn.Module) -> Solver:
         """See `Task`."""
         return LearnedSolver.trained(model, self.cfg, self.precision)
+
+
+def planned_risks(teacher: PlannerSolver, games: Games, posterior: Posterior) -> NDArray[np.float64]:
+    """The posterior, but such at guesses that the lowest risk is the planner's choice, [N, R, C].
+
+    That choice keeps its probability p; another candidate's risk is 1 - (1 - p) u / (u of the choice).
+    """
+    risks = posterior.probabilities.copy()
+    is_guess = (games.status == PLAYING) & posterior.exact & ~(risks == 0).any(axis=(1, 2))
+    guesses = np.flatnonzero(is_guess)
+    if guesses.size:
+        views, p = games.views[guesses], risks[guesses]
+        best, scores = teacher.values(views, np.full(guesses.size, games.mode.mines, np.int64), posterior.of(guesses))
+        flat = np.nan_to_num(scores.reshape(guesses.size, -1), nan=-1.0).argmax(axis=1)
+        safe = 1 - p.reshape(guesses.size, -1)[np.arange(guesses.size), flat]  # of the choice
+        chance = (best / safe)[:, None, None]  # its u
+        risks[guesses] = np.where(np.isnan(scores), p, (1 - scores / chance).clip(0, 1))
+    return risks

@@ -73,7 +73,7 @@ class PlannerTask(Task):
         planner = self.solver(averaged)
         scores = np.full(games.views.shape, np.nan)
         if at_guess.size:
-            of = taken(posterior, at_guess)
+            of = posterior.of(at_guess)
             _, scores[at_guess] = planner.values(games.views[at_guess], mines[at_guess], of)
         candidates = self.candidates(games, posterior, scores, step)
         game, place = np.nonzero((candidates >= 0) & posterior.exact[:, None])
@@ -162,7 +162,7 @@ class PlannerTask(Task):
             values[goes_on] = rest.status == WON
         elif goes_on.size:
             mines = np.full(goes_on.size, forks.mode.mines, np.int64)
-            values[goes_on], _ = planner.values(forks.views[goes_on], mines, taken(posterior, goes_on))
+            values[goes_on], _ = planner.values(forks.views[goes_on], mines, posterior.of(goes_on))
         return values
 
     def afterwards(
@@ -231,13 +231,6 @@ class PlannerTask(Task):
         first, number = self.ranks.share(size)
         generator = np.random.default_rng([self.cfg.seed, purpose, step])
         return generator.uniform(1e-12, 1, (size, count))[first : first + number]
-
-
-def taken(posterior: Posterior, which: NDArray[np.int64]) -> Posterior:
-    """The posterior of some of the games."""
-    return Posterior(
-        posterior.probabilities[which], posterior.interior[which], posterior.log_layouts[which], posterior.exact[which]
-    )
 
 
 def _nth(groups: NDArray[np.int64]) -> NDArray[np.int64]:

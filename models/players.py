@@ -37,15 +37,20 @@ def make_player(name: str, device: torch.device, precision: str, **settings: Any
     """
     if name not in NAMES:
         raise ValueError(f"solver must be one of {', '.join(NAMES)}, got {name!r}")
-    if name != PlannerSolver.name:
-        return make_solver(name, **settings)
-    allowed = [
-        "ckpt",
-        *(key for key in inspect.signature(PlannerSolver).parameters if key not in ("model", "precision")),
-    ]
+    return make_planner(device, precision, **settings) if name == PlannerSolver.name else make_solver(name, **settings)
+
+
+def make_planner(device: torch.device, precision: str, **settings: Any) -> PlannerSolver:
+    """A planner from a checkpoint `ckpt`, the bundled one unless given, with settings of `PlannerSolver`.
+
+    Raises:
+        ValueError: no planner there, or a setting that it does not have or does not allow.
+    """
+    own = inspect.signature(PlannerSolver).parameters
+    allowed = ["ckpt", *(key for key in own if key not in ("model", "precision"))]
     for key in settings:
         if key not in allowed:
-            raise ValueError(f"solver {name} has no setting {key!r}; it has {', '.join(allowed)}")
+            raise ValueError(f"solver {PlannerSolver.name} has no setting {key!r}; it has {', '.join(allowed)}")
     path = settings.pop("ckpt", PLANNER_CHECKPOINT)
     model, content = load_model(path)
     if content["config"].get("task") != PlannerSolver.name:

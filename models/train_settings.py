@@ -23,7 +23,8 @@ OPTIMIZERS = {
 
 _CHOICES: dict[str, dict] = {
     "mines": {
-        "target": ("board", "posterior"), "loss": LOSSES, "loss_cells": LOSS_CELLS, "multi_reveal": (True, False),
+        "target": ("board", "posterior", "planner"), "loss": LOSSES, "loss_cells": LOSS_CELLS,
+        "multi_reveal": (True, False),
     },
     "planner": {},
 }  # fmt: skip
@@ -39,7 +40,7 @@ _NUMBERS: dict[str, list[tuple[str, float, float, bool]]] = {
 
 def settings_of(task: str) -> set[str]:
     """The settings that the task has for itself."""
-    return set(_CHOICES[task]) | {key for key, *_ in _NUMBERS[task]}
+    return {*_CHOICES[task], *(key for key, *_ in _NUMBERS[task]), *(["teacher"] if task == "mines" else [])}
 
 
 def check(cfg: DictConfig) -> None:
@@ -47,6 +48,8 @@ def check(cfg: DictConfig) -> None:
     checked_seed(cfg.seed)
     check_path("run_dir", cfg.run_dir)
     check_path("init_from", cfg.init_from)
+    if cfg.task == "mines" and not isinstance(cfg.teacher, str):
+        raise ValueError(f"teacher must be a path, got {cfg.teacher!r}")
     choices = {"optimizer": OPTIMIZERS, "schedule": ("cosine", "constant"), "symmetries": (True, False)}
     for key, allowed in (choices | _CHOICES[cfg.task]).items():
         check_choice(key, cfg[key], allowed)

@@ -21,8 +21,10 @@ from minesweeper import (
     solve_posterior,
 )
 from minesweeper.lookahead import outcomes
+from minesweeper.solvers.base import choose_lowest
 from minesweeper.textio import text_to_view
 from models.checkpoint import load_checkpoint
+from models.mine_task import planned_risks
 from models.planner import PlannerSolver
 from models.planner_net import PlannerNet, position_planes
 from models.planner_task import PlannerTask, hidden_around
@@ -343,12 +345,34 @@ def test_hidden_around():
     assert hidden_around(views_of("...\n.1.\n...")).tolist() == [[[2, 4, 2], [4, 8, 4], [2, 4, 2]]]
 
 
+def test_the_lowest_risk_is_the_choice_of_the_planner():
+    mode = MODES["beginner"]
+    games = Games(mode, 80, 4)
+    games.reveal(0, 0)
+    posterior = solve_posterior(games.views, 10, over_budget="density")
+    planner = PlannerSolver(Fixed(np.linspace(0.1, 0.9, 81).reshape(9, 9)), endgame=0)
+    risks = planned_risks(planner, games, posterior)
+    proved = (posterior.probabilities == 0).any(axis=(1, 2))
+    assert proved.any()
+    np.testing.assert_array_equal(risks[proved], posterior.probabilities[proved])
+    keys = np.arange(80, dtype=np.uint64)
+    chosen, _ = planner.choose(games.views, 10, keys)
+    lowest, _ = choose_lowest(risks, games.views, keys)
+    np.testing.assert_array_equal(lowest[~proved], chosen[~proved])
+    np.testing.assert_allclose(
+        risks[chosen & ~proved[:, None, None]], posterior.probabilities[chosen & ~proved[:, None, None]]
+    )
+    is_hidden = games.views == HIDDEN
+    assert ((risks[is_hidden] >= 0) & (risks[is_hidden] <= 1)).all()
+
+
 def test_a_planner_is_trained_and_goes_on_exactly(tmp_path):
     whole = train_tiny(tmp_path / "whole", *TINY_PLANNER, model=())
     half = train_tiny(tmp_path / "half", *TINY_PLANNER, "games=20", "schedule=constant", model=())
     content = load_checkpoint(whole / "last.pt")
     assert content["config"]["task"] == "planner"
     assert content["progress"]["games"] >= 40
+    train_tiny(tmp_path / "pupil", "target=planner", f"teacher={whole / 'best.pt'}")
     assert all(torch.isfinite(values).all() for values in content["averaged"].values())
     resumed = resume_tiny(half / "last.pt", "games=40", f"run_dir={tmp_path / 'resumed'}")
     straight = train_tiny(tmp_path / "straight", *TINY_PLANNER, "schedule=constant", model=())
