@@ -22,11 +22,16 @@ GAME = {
 
 
 @contextlib.contextmanager
-def client_of(folder: Path, **settings: Any):
-    """A client of an application whose file is in `folder`; the application ends with the block."""
+def client_of(folder: Path, is_solving: bool = True, **settings: Any):
+    """A client of an application whose file is in `folder`; the application ends with the block.
+
+    Args:
+        is_solving: whether to wait until the solvers are ready.
+    """
     app = create_app(Store(folder / "play.sqlite"), make_catalogue(), **settings)
     with TestClient(app, base_url=ADDRESS) as client:
-        solve(client, "1..", 1, "exact")
+        if is_solving:
+            solve(client, "1..", 1, "exact")
         yield client
 
 

@@ -4,7 +4,6 @@ import csv
 import json
 import math
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 import torch
 from observing import observed
 from omegaconf import OmegaConf
-from tiny_training import CONFIGS, ROOT, composed
+from tiny_training import CONFIGS, ROOT, composed, program
 
 import evaluate
 from minesweeper import SOLVERS, make_solver, play_games
@@ -327,7 +326,7 @@ def test_refused_without_a_checkpoint(tmp_path, monkeypatch, override):
         evaluated(override, "games=1")
 
 
-def test_the_program_writes_json_and_a_table(saved, tmp_path, monkeypatch):
+def test_the_program_writes_json_and_a_table(saved, tmp_path):
     path, out = saved(), tmp_path / "file.json"
     command = [str(ROOT / "evaluate.py"), *FEW, f"ckpt={path}", f"out={out}"]
     done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -341,14 +340,14 @@ def test_the_program_writes_json_and_a_table(saved, tmp_path, monkeypatch):
     assert f"{100 * result['rows'][0]['win_rate']:.2f}" in lines[2]
     assert math.isclose(result["rows"][1]["win_rate"], float(lines[3].split()[1]) / 100, abs_tol=1e-4)
 
-    monkeypatch.setattr(sys, "argv", [*command, "seed=-1"])
     with pytest.raises(SystemExit, match=r"^error: seed must be an integer from 0 to 4294967295, got -1$"):
-        runpy.run_path(command[0], run_name="__main__")
+        program("evaluate.py", *command[1:], "seed=-1")
 
 
-def test_help_shows_every_setting():
-    command = [sys.executable, str(ROOT / "evaluate.py"), "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+def test_help_shows_every_setting(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        program("evaluate.py", "--help")
+    shown = capsys.readouterr().out.splitlines()
     assert "python evaluate.py [key=value ...]" in shown
     assert "mode: beginner, expert, intermediate" in shown
     for key in set(OmegaConf.load(CONFIGS / "evaluate.yaml")) - {"defaults", "hydra", "solvers"}:

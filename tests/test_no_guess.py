@@ -13,6 +13,12 @@ from web.no_guess import find_no_guess, need_no_guess
 from web.validation import RefusedError
 
 
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with client_of(tmp_path_factory.mktemp("play")) as client:
+        yield client
+
+
 def wins_by_proofs(mode, seed, board, cell):
     """By a plain loop over the exact posterior alone."""
     games = Games(mode, 1, seed, first_index=board)
@@ -63,23 +69,22 @@ def test_a_hopeless_search_ends_with_a_clear_word():
     assert "with fewer mines they are less rare" in str(caught.value)
 
 
-def test_the_page_plays_one_without_a_guess(tmp_path, monkeypatch):
-    with client_of(tmp_path) as client:
-        boards = set()
-        for seed in (7, 7, 8):
-            player = Player(client, "intermediate", seed=seed, no_guess=True)
-            player.do("reveal", 8, 8)
-            while player.game["status"] == "playing":
-                assert not player.do("step", solver="csp")["move"]["is_guess"]
-            assert player.game["status"] == "won"
-            boards.add(player.game["view"])
-        assert len(boards) == 2, "the seed decides the board"
-        monkeypatch.setattr(web.service, "NO_GUESS_SECONDS", 0.3)
-        player = Player(client, {"rows": 20, "cols": 20, "mines": 180}, no_guess=True)
-        response = client.post(f"{player.path}/reveal", json={"cell": [10, 10]})
-        assert response.status_code == 409
-        assert "no board that needs no guess was found" in response.json()["error"]
-        assert client.get(player.path).json() == player.game
+def test_the_page_plays_one_without_a_guess(client, monkeypatch):
+    boards = set()
+    for seed in (7, 7, 8):
+        player = Player(client, "intermediate", seed=seed, no_guess=True)
+        player.do("reveal", 8, 8)
+        while player.game["status"] == "playing":
+            assert not player.do("step", solver="csp")["move"]["is_guess"]
+        assert player.game["status"] == "won"
+        boards.add(player.game["view"])
+    assert len(boards) == 2, "the seed decides the board"
+    monkeypatch.setattr(web.service, "NO_GUESS_SECONDS", 0.3)
+    player = Player(client, {"rows": 20, "cols": 20, "mines": 180}, no_guess=True)
+    response = client.post(f"{player.path}/reveal", json={"cell": [10, 10]})
+    assert response.status_code == 409
+    assert "no board that needs no guess was found" in response.json()["error"]
+    assert client.get(player.path).json() == player.game
 
 
 def test_the_exact_solver_agrees_that_none_of_its_moves_is_a_guess():
@@ -94,8 +99,7 @@ def test_the_exact_solver_agrees_that_none_of_its_moves_is_a_guess():
     assert games.status[0] == WON
 
 
-def test_any_first_cell_is_safe_on_them(tmp_path):
-    with client_of(tmp_path) as client:
-        player = Player(client, "beginner", "any", no_guess=True)
-        assert player.ask("hint", solver="exact")["move"]["reason"] == "the rules promise that the first cell is safe"
-        assert cells(player.do("reveal", 0, 0)["view"])[0, 0] == "0"
+def test_any_first_cell_is_safe_on_them(client):
+    player = Player(client, "beginner", "any", no_guess=True)
+    assert player.ask("hint", solver="exact")["move"]["reason"] == "the rules promise that the first cell is safe"
+    assert cells(player.do("reveal", 0, 0)["view"])[0, 0] == "0"

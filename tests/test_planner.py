@@ -14,6 +14,7 @@ from minesweeper import (
     LOST,
     MODES,
     PLAYING,
+    Games,
     Mode,
     make_solver,
     mine_posterior,

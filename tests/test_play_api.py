@@ -385,7 +385,7 @@ def test_settings(client):
 
 
 def test_statistics(tmp_path):
-    with client_of(tmp_path) as client:
+    with client_of(tmp_path, is_solving=False) as client:
         for seed, is_won in enumerate([True, True, False, True]):
             mines = mines_of(BEGINNER, seed, (4, 4))
             player = Player(client, seed=seed)
@@ -513,7 +513,7 @@ def test_the_page_itself_is_not(client, headers):
 
 
 def test_a_server_for_others_answers_to_its_addresses_and_name(tmp_path):
-    with client_of(tmp_path, host="0.0.0.0") as client:
+    with client_of(tmp_path, is_solving=False, host="0.0.0.0") as client:
         for host, status in (("192.168.0.7:8000", 200), ("localhost", 200), ("evil.example", 403)):
             assert client.get("/api/config", headers={"Host": host}).status_code == status
 
@@ -541,7 +541,7 @@ def test_the_files_of_the_page_are_sent_compressed(client):
 
 
 def test_a_mistake_of_the_server_tells_nothing(tmp_path, monkeypatch):
-    with client_of(tmp_path) as client:
+    with client_of(tmp_path, is_solving=False) as client:
         monkeypatch.setattr("web.store.Store.statistics", lambda _: 1 / 0)
         client._transport.raise_server_exceptions = False
         answer = error_of(client.get("/api/statistics"), 500)
@@ -557,7 +557,7 @@ def test_a_restart_loses_nothing(tmp_path):
         watched.do("step", solver="exact")
         client.put("/api/settings", json={"a": 1})
         moves = client.get(f"{player.path}/moves").json()
-    with client_of(tmp_path) as client:
+    with client_of(tmp_path, is_solving=False) as client:
         game = client.get("/api/current").json()
         assert game | {"seconds": 0} == player.game | {"seconds": 0}
         assert game["seconds"] >= player.game["seconds"]

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from playing import mines_of, preset
-from tiny_training import ROOT, composed
+from tiny_training import ROOT, composed, program
 
 import play
 from minesweeper import make_solver, play_games
@@ -164,5 +164,5 @@ def test_as_a_command():
     records = play_games(make_solver("double_set"), BEGINNER, 50, 1, "corner")
     assert done.stdout.startswith(f"double_set: {records.won.sum()} of 50 games won, ")
     assert len(done.stdout.splitlines()) == 1
-    wrong = subprocess.run([*command, "ckpt=none.pt"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (wrong.returncode, wrong.stderr.split(":")[0]) == (1, "error")
+    with pytest.raises(SystemExit, match=r"^error: no checkpoint at none\.pt"):
+        program(*command[1:], "ckpt=none.pt")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from tiny_training import ROOT, TINY, TINY_CNN, scalars
+from tiny_training import ROOT, TINY, TINY_CNN, composed, scalars, trained
 
 from models.checkpoint import load_checkpoint
 from models.ranks import Ranks
@@ -14,9 +14,7 @@ from models.ranks import Ranks
 
 def train_in(processes, run_dir, *settings):
     """Trains in so many processes; returns what they print."""
-    launcher = [sys.executable]
-    if processes > 1:
-        launcher += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     command = [*launcher, str(ROOT / "train.py"), f"run_dir={run_dir}", *settings]
     done = subprocess.run(command, cwd=run_dir.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -30,7 +28,7 @@ def train_in(processes, run_dir, *settings):
 )
 def test_two_processes_learn_what_one_does(tmp_path, task):
     settings = (*TINY, *task, "optimizer=sgd", "lr=0.5", "eval_games=11")
-    train_in(1, tmp_path / "one", *settings)
+    trained(composed("train", *settings, f"run_dir={tmp_path / 'one'}"))
     shown = train_in(2, tmp_path / "two", *settings)
     assert shown.count("run folder") == 1
     assert "1 threads in each of 2 processes" in shown

@@ -1,15 +1,13 @@
 """Training: what a run writes, that its labels and settings are what they say, and every refusal."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_training import CONFIGS, ROOT, scalars, train_tiny
+from tiny_training import CONFIGS, program, scalars, train_tiny
 from torch import nn
 from torch.nn import functional
 
@@ -353,9 +351,10 @@ def test_the_model_sees_the_views_and_the_number_of_mines(run, monkeypatch):
     assert num_mines.tolist() == [4] * 8
 
 
-def test_help_shows_every_setting():
-    command = [sys.executable, str(ROOT / "train.py"), "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+def test_help_shows_every_setting(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        program("train.py", "--help")
+    shown = capsys.readouterr().out.splitlines()
     assert "python train.py [key=value ...]" in shown
     for key in set(OmegaConf.load(CONFIGS / "train.yaml")) - {"defaults", "hydra"}:
         assert any(line.startswith(f"{key}: ") for line in shown), key
