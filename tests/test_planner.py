@@ -143,6 +143,25 @@ def test_shapes_that_cannot_be(settings, message):
         PlannerNet(**settings)
 
 
+@pytest.mark.parametrize(("rows", "cols", "num_mines"), [(1, 2, 1), (1, 7, 2), (7, 1, 2), (5, 3, 4), (16, 30, 99)])
+def test_any_size_and_no_board_depends_on_another(rows, cols, num_mines):
+    torch.manual_seed(0)
+    net = PlannerNet(width=6, depth=5)
+    games = Games(Mode(rows, cols, num_mines), 6, 1)
+    games.reveal(0, 0)
+    games.reveal_mask(~games.mines & (np.arange(cols) % 3 == 0))
+    views = games.views[games.status == PLAYING]
+    if not len(views):
+        views = np.full((2, rows, cols), HIDDEN, np.int8)
+    inputs = [torch.from_numpy(views), torch.from_numpy(mine_posterior(views, num_mines).astype(np.float32))]
+    mines = torch.full((len(views),), num_mines)
+    logits = net(*inputs, mines)
+    assert (logits.shape, logits.dtype) == (views.shape, torch.float32)
+    assert torch.isfinite(logits).all()
+    alone = torch.cat([net(*(array[i : i + 1] for array in inputs), mines[:1]) for i in range(len(views))])
+    torch.testing.assert_close(logits, alone, atol=1e-5, rtol=1e-4)
+
+
 # what may be shown
 
 
