@@ -20,9 +20,8 @@ from models.planes import NUM_PLANES, view_planes
 from models.symmetry import num_symmetries, turned, turned_back
 from models.window_mlp import WindowMLP
 
-MODELS = sorted(
-    path.stem for path in (CONFIGS / "model").glob("*.yaml") if path.stem != "planner_net"
-)  # test_planner.py
+PLANNERS = {"planner_net"}  # see test_planner.py
+MODELS = sorted({path.stem for path in (CONFIGS / "model").glob("*.yaml")} - PLANNERS)
 MODES = sorted(path.stem for path in (CONFIGS / "mode").glob("*.yaml"))
 
 
