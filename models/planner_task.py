@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from minesweeper import HIDDEN, LOST, PLAYING, WON, Games, Solver, make_solver
-from minesweeper.arena import choice_keys, first_cells
+from minesweeper.arena import choice_keys
 from minesweeper.components import frontier_mask
 from minesweeper.posterior import Posterior, solve_posterior
 from minesweeper.proving import open_proved
@@ -97,13 +97,13 @@ class PlannerTask(Task):
         after = self.afterwards(games, forks, game, cell, step)
         if after:
             slot, safe_cell, own_weight = after.safe
-            views, probabilities = (
-                np.concatenate([views, after.views]),
-                np.concatenate([probabilities, after.posterior]),
-            )
+            views = np.concatenate([views, after.views])
+            probabilities = np.concatenate([probabilities, after.posterior])
             values = np.concatenate([values, values[after.forks[slot]]])
             game, cell = np.concatenate([game, games.num_games + slot]), np.concatenate([cell, safe_cell])
             weights = np.concatenate([weights, own_weight])
+        is_known = ~np.isnan(values)
+        game, cell, values, weights = game[is_known], cell[is_known], values[is_known], weights[is_known]
         symmetry = turn % num_symmetries(games.mode.rows, games.mode.cols) if cfg.symmetries else 0
         boards = (torch.from_numpy(views), torch.from_numpy(probabilities.astype(np.float32)))
         shown = (turned(board, symmetry).to(self.device) for board in boards)
@@ -129,15 +129,18 @@ class PlannerTask(Task):
         return PlannerSolver.trained(model, self.cfg, self.precision)
 
     def come_to_guesses(self, games: Games, step: int) -> tuple[int, int, Posterior]:
-        """Brings all games to a guess, new ones for those that end before; also how many ended, and how many won."""
-        self._step = step
+        """Brings all games to a guess, new ones for those that end before; also how many ended, and how many won.
+
+        In the share `random_first` of the new games nothing is opened: the first cell is their first guess.
+        """
+        opens = self.random(games, 1, _START, step)[:, 0] >= self.cfg.random_first
         num_over = num_won = 0
         posterior = open_proved(games)
         for _ in range(_MOST_BEGINNINGS):
             is_over = games.status != PLAYING
             if not is_over.any():
                 break
-            over, won = self.begin_games(games)
+            over, won = self.begin_games(games, opens)
             num_over, num_won = num_over + over, num_won + won
             slots = np.flatnonzero(is_over)
             new = open_proved(games, slots)
@@ -145,17 +148,14 @@ class PlannerTask(Task):
                 getattr(posterior, name)[slots] = getattr(new, name)[slots]
         return num_over, num_won, posterior
 
-    def first_cells(self, games: Games) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """As `first_cell` says, but random in the share `random_first` of the games."""
-        is_random = self.random(games, 1, _START, self._step)[:, 0] < self.cfg.random_first
-        (rows, cols), (other_rows, other_cols) = super().first_cells(games), first_cells("random", games)
-        return np.where(is_random, other_rows, rows), np.where(is_random, other_cols, cols)
-
     def values(self, forks: Games, planner: PlannerSolver, step: int) -> NDArray[np.float32]:
-        """What each of the forks is worth, in 0..1, after all that is proved was opened in it; changes `forks`."""
+        """What each of the forks is worth, in 0..1, after all that is proved was opened in it; changes `forks`.
+
+        NaN where the cell was a mine, or the next position is past the state budget (artificial boards only).
+        """
         posterior = open_proved(forks)
         goes_on = np.flatnonzero(posterior.exact)
-        values = (forks.status == WON).astype(np.float32)
+        values = np.where(forks.status == WON, 1.0, np.nan).astype(np.float32)
         if goes_on.size and step < self.cfg.rollout_steps:
             rest = forks.fork(goes_on)
             play_out(make_solver("exact", tie_break="corner"), rest)
@@ -220,10 +220,10 @@ class PlannerTask(Task):
         return np.where(np.isfinite(np.take_along_axis(order, chosen, 1)), chosen, -1)
 
     def explored(self, games: Games, candidates: NDArray[np.int64], step: int) -> NDArray[np.int64]:
-        """Which of its candidates each game goes on with: the first, or in the share `explore` any of them."""
+        """Which of its candidates each game goes on with: the first; any, in the share `explore` and as first cell."""
         first, second = self.random(games, 2, _EXPLORE, step).T
         any_of_them = (second * (candidates >= 0).sum(axis=1)).astype(np.int64)
-        return np.where(first < self.cfg.explore, any_of_them, 0)
+        return np.where((first < self.cfg.explore) | (games.moves == 0), any_of_them, 0)
 
     def random(self, games: Games, count: int, purpose: int, step: int) -> NDArray[np.float64]:
         """Uniform numbers in (0, 1), [N, count], the same for a game whatever the number of processes."""

@@ -117,18 +117,18 @@ class Task(ABC):
         """The pool of a step, and how often it had its turn before."""
         return self.pools[step % len(self.pools)], step // len(self.pools)
 
-    def begin_games(self, games: Games) -> tuple[int, int]:
-        """The next game in every slot whose game is over, its first cell opened; returns how many, and how many won."""
+    def begin_games(self, games: Games, opens: NDArray[np.bool_] | None = None) -> tuple[int, int]:
+        """The next game in every slot whose game is over, its first cell opened; returns how many, and how many won.
+
+        Args:
+            opens: bool [N], where the first cell is opened; None: everywhere.
+        """
         is_over = games.status != PLAYING
         num_won = int((games.status == WON).sum())
         games.restart(is_over)
-        is_new = games.moves == 0
-        rows, cols = self.first_cells(games)
+        is_new = (games.moves == 0) & (True if opens is None else opens)
+        rows, cols = first_cells(self.cfg.first_cell, games)
         opening = np.zeros(games.views.shape, np.bool_)
         opening[is_new, rows[is_new], cols[is_new]] = True
         games.reveal_mask(opening)
         return int(is_over.sum()), num_won
-
-    def first_cells(self, games: Games) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first cell of each game."""
-        return first_cells(self.cfg.first_cell, games)

@@ -296,6 +296,25 @@ def test_all_games_come_to_a_guess():
     np.testing.assert_array_equal(posterior.probabilities, mine_posterior(games.views, 10))
 
 
+@pytest.mark.parametrize("rule", ["any", "safe", "zero"])
+def test_the_first_cell_is_a_guess_in_some_games(rule):
+    """Each candidate is tried on the board that the rule lays for it."""
+    task = task_of("random_first=1", f"mode.first_click={rule}", "rollout_steps=9", "afterwards=0")
+    batch = task.batch(PlannerNet(4, 5), PlannerNet(4, 5), 0)
+    games, forks = batch.games, batch.more.forks
+    assert (games.views == HIDDEN).all()
+    assert (games.moves == 0).all()
+    tried = len(batch.labels)
+    assert tried == 160 if rule != "any" else 100 < tried < 160
+    assert (batch.more.goes_on_in >= 0).all()
+    shown = (forks.views >= 0).sum(axis=(1, 2))
+    assert (shown >= 1).all()
+    if rule == "zero":
+        assert (shown > 3).all()
+    task.act(batch, 0)
+    assert ((games.moves >= 1) | (games.status == LOST)).all()
+
+
 def test_the_candidates_of_a_position():
     task = task_of("candidates=5", "margin=0.04")
     games = task.pools[0]
