@@ -308,7 +308,7 @@ def test_the_first_cell_is_a_guess_in_some_games(rule):
     assert tried == 160 if rule != "any" else 100 < tried < 160
     assert (batch.more.goes_on_in >= 0).all()
     shown = (forks.views >= 0).sum(axis=(1, 2))
-    assert (shown >= 1).all()
+    assert ((shown >= 1) | (forks.status == LOST)).all()
     if rule == "zero":
         assert (shown > 3).all()
     task.act(batch, 0)
