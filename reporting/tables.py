@@ -100,10 +100,13 @@ def best_of(data: Data, number: Reported) -> Result | None:
 
 
 def kind_of(result: Result) -> str:
-    """mlp, cnn (any other model) or csp (any solver)."""
+    """mlp, planner (which proves and learns), cnn (any other model) or csp (any other solver)."""
+    words = re.split("[_ ]", result.player)
+    if "planner" in words:
+        return "planner"
     if not result.is_learned:
         return "csp"
-    return "mlp" if "mlp" in result.player.split("_") else "cnn"
+    return "mlp" if "mlp" in words else "cnn"
 
 
 def curves_table(data: Data) -> str:

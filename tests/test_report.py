@@ -1,6 +1,7 @@
 """The report: what is read from results/, the values that are drawn, the text of the tables, and files that repeat."""
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from tiny_results import CURVE, PLAYERS, RESULTS, result, write_all, write_resul
 from minesweeper import HIDDEN
 from minesweeper.calibration import Calibration
 from reporting import curves, levers, players, reliability, tables
-from reporting.data import BOARDS, MissingDataError, wilson
+from reporting.data import BOARDS, MissingDataError, player_name, wilson
 from reporting.page import SECTIONS, write_report
 from reporting.reading import read_data
 
@@ -280,3 +281,19 @@ def test_the_diagram_of_a_calibration_just_measured():
     (axes,) = reliability.diagram(calibration).axes
     x, y = lines(axes)[f"interior, KL {calibration.means('interior')['kl']:.4f}"]
     assert (x[10], y[10]) == pytest.approx((0.525, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        ("checkpoints/beginner_cnn.pt", "cnn"),
+        ("checkpoints/beginner_mlp.pt", "mlp"),
+        ("checkpoints/universal_planner.pt", "planner"),
+        ("planner look_ahead=4", "planner"),
+        ("exact tie_break=corner", "csp"),
+    ],
+)
+def test_what_a_player_is_compared_with(label, kind):
+    """A planner proves and learns: it is neither a network of the thesis' kind nor a constraint solver."""
+    row = SimpleNamespace(label=label, player=player_name(label, "beginner"), is_learned=label.endswith(".pt"))
+    assert tables.kind_of(row) == kind
