@@ -7,12 +7,15 @@ instead. These values are the labels of the cells; mined ones have none, as u is
 game goes on in the fork of its best cell, or of any candidate, to explore.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from omegaconf import DictConfig
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from minesweeper import HIDDEN, LOST, PLAYING, WON, Games, Solver, make_solver
@@ -22,13 +25,15 @@ from minesweeper.posterior import Posterior, solve_posterior
 from minesweeper.proving import open_proved
 from models.device import autocast
 from models.planner import PlannerSolver
+from models.ranks import Ranks
 from models.symmetry import num_symmetries, turned, turned_back
 from models.task import Batch, Task
 
 _MOST_BEGINNINGS = 20  # tries to get games that come to a guess at all
 _SCALE = 0.03  # of the probability above the lowest, for the random candidates
+_TURNS = 64  # of a pool, whose positions are remembered
 _BEST = 2  # of the candidates of a position: those that the network likes best; the others are random
-_START, _TRY, _EXPLORE, _AFTER = range(4)  # what a step's random numbers are for
+_START, _TRY, _EXPLORE, _AFTER, _SAFE, _REPLAY = range(6)  # what a step's random numbers are for
 
 
 @dataclass
@@ -40,19 +45,37 @@ class Tried:
 
 
 @dataclass
-class Afterwards:
-    """Positions [A] just after a cell was opened in a fork.
+class Labelled:
+    """Positions with labelled cells; leading axes [...], K labels each.
 
     Attributes:
-        views, posterior: int8 and float64 [A, R, C].
-        forks: int64 [A], which fork each belongs to.
-        safe: position, flat cell and weight of each cell proved safe; the weights of a position add up to 1.
+        views: int8 [..., R, C].
+        posterior: float32 [..., R, C], 0 where revealed.
+        cells: int32 [..., K], flat; -1: no label.
+        values: float32 [..., K], in 0..1.
+        weights: float32 [..., K].
     """
 
     views: NDArray[np.int8]
-    posterior: NDArray[np.float64]
-    forks: NDArray[np.int64]
-    safe: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
+    posterior: NDArray[np.float32]
+    cells: NDArray[np.int32]
+    values: NDArray[np.float32]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...], board: tuple[int, int], labels: int) -> "Labelled":
+        """Positions without a label."""
+        views, posterior = np.full((*shape, *board), HIDDEN, np.int8), np.zeros((*shape, *board), np.float32)
+        cells = np.full((*shape, labels), -1, np.int32)
+        return cls(views, posterior, cells, np.zeros(cells.shape, np.float32), np.zeros(cells.shape, np.float32))
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays by name."""
+        return vars(self)
+
+    def at(self, index: Any) -> "Labelled":
+        """Some of the positions."""
+        return Labelled(**{name: array[index] for name, array in self.arrays().items()})
 
 
 class PlannerTask(Task):
@@ -61,60 +84,74 @@ class PlannerTask(Task):
     predicts_mines = False
     inputs = ("views", "probabilities", "num_mines")
 
+    def __init__(self, cfg: DictConfig, ranks: Ranks, device: torch.device, precision: str) -> None:
+        super().__init__(cfg, ranks, device, precision)
+        self.remembered = [  # of each slot in its last turns: a guess, and a position after one of its candidates
+            Labelled.empty((pool.num_games, _TURNS, 2), pool.views.shape[1:], self.num_candidates(pool))
+            for pool in self.pools
+        ]
+
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:
         """See `Task`."""
-        cfg = self.cfg
         games, turn = self.turn(step)
-        mines = np.full(games.num_games, games.mode.mines, np.int64)
         num_over, num_won, posterior = self.come_to_guesses(games, step)
-        at_guess = np.flatnonzero(posterior.exact)
 
         # 1. Candidates, tried in forks.
         planner = self.solver(averaged)
         scores = np.full(games.views.shape, np.nan)
+        at_guess = np.flatnonzero(posterior.exact)
         if at_guess.size:
-            of = posterior.of(at_guess)
-            _, scores[at_guess] = planner.values(games.views[at_guess], mines[at_guess], of)
+            mines = np.full(at_guess.size, games.mode.mines, np.int64)
+            _, scores[at_guess] = planner.values(games.views[at_guess], mines, posterior.of(at_guess))
         candidates = self.candidates(games, posterior, scores, step)
-        game, place = np.nonzero((candidates >= 0) & posterior.exact[:, None])
-        cell = candidates[game, place]
-        is_safe = ~games.mines.reshape(games.num_games, -1)[game, cell]
-        game, place, cell = game[is_safe], place[is_safe], cell[is_safe]
-        labels = np.full(candidates.shape, np.nan, np.float32)
-        forks, goes_on_in = None, np.full(games.num_games, -1)
+        is_mine = np.take_along_axis(games.mines.reshape(games.num_games, -1), candidates.clip(0), 1)
+        game, place = np.nonzero((candidates >= 0) & posterior.exact[:, None] & ~is_mine)
+        number = np.full(candidates.shape, -1)  # of the fork of each candidate
+        number[game, place] = np.arange(game.size)
+        goes_on_in = number[np.arange(games.num_games), self.explored(games, candidates, step)]
+        forks = None
         if game.size:
             forks = games.fork(game)
-            forks.reveal(cell // games.mode.cols, cell % games.mode.cols)
-            labels[game, place] = self.values(forks, planner, step)
-            number = np.full(candidates.shape, -1)
-            number[game, place] = np.arange(game.size)
-            goes_on_in = number[np.arange(games.num_games), self.explored(games, candidates, step)]
+            forks.reveal(*np.divmod(candidates[game, place], games.mode.cols))
 
-        # 2. What is labelled, shown in this step's symmetry: the cells tried, and what is safe after some of them.
-        values = labels[game, place]
-        views, probabilities = games.views, posterior.probabilities
-        weights = np.ones(game.size, np.float32)
-        after = self.afterwards(games, forks, game, cell, step)
-        if after:
-            slot, safe_cell, own_weight = after.safe
-            views = np.concatenate([views, after.views])
-            probabilities = np.concatenate([probabilities, after.posterior])
-            values = np.concatenate([values, values[after.forks[slot]]])
-            game, cell = np.concatenate([game, games.num_games + slot]), np.concatenate([cell, safe_cell])
-            weights = np.concatenate([weights, own_weight])
-        is_known = ~np.isnan(values)
-        game, cell, values, weights = game[is_known], cell[is_known], values[is_known], weights[is_known]
-        symmetry = turn % num_symmetries(games.mode.rows, games.mode.cols) if cfg.symmetries else 0
-        boards = (torch.from_numpy(views), torch.from_numpy(probabilities.astype(np.float32)))
-        shown = (turned(board, symmetry).to(self.device) for board in boards)
-        num_mines = torch.full((len(views),), games.mode.mines, device=self.device)
-        with autocast(self.device, self.precision):
-            logits = model(*shown, num_mines).float()
-        asked = turned_back(logits, symmetry).flatten(1)[torch.from_numpy(game), torch.from_numpy(cell)]
-        known, weight = (torch.from_numpy(array).to(self.device) for array in (values, weights))
-        total = float(weights.sum())
+        # 2. Their labels; this turn's positions take the place of the oldest.
+        new = Labelled.empty((games.num_games, 2), games.views.shape[1:], candidates.shape[1])
+        if forks:
+            values = self.values(forks, planner, step)
+            new.views[:, 0], new.posterior[:, 0] = games.views, np.nan_to_num(posterior.probabilities)
+            is_known = ~np.isnan(values)
+            known = (game[is_known], 0, place[is_known])
+            new.cells[known], new.values[known] = candidates[game, place][is_known], values[is_known]
+            new.weights[known] = 1
+            self.label_afterwards(new, games, candidates, forks, number, values, step)
+        remembered = self.remembered[step % len(self.pools)]
+        for name, array in remembered.arrays().items():
+            array[:, turn % _TURNS] = new.arrays()[name]
+
+        # 3. They are shown with earlier ones, in this step's symmetry.
+        turns = self.random(games, self.cfg.replay, _REPLAY, step) * min(turn + 1, _TURNS)
+        turns = np.concatenate([np.full((games.num_games, 1), turn % _TURNS), turns.astype(np.int64)], 1)
+        shown = remembered.at((np.arange(games.num_games)[:, None], turns))  # [N, 1 + replay, 2]
+        shown = shown.at((shown.weights > 0).any(axis=-1))
+        asked, known, weight = self.asked(model, shown, games, turn)
+        total = float(weight.sum())
         loss = binary_cross_entropy_with_logits(asked, known, weight, reduction="sum") / max(total, 1e-9)
         return Batch(games, asked, known, loss, total, num_over, num_won, Tried(forks, goes_on_in))
+
+    def asked(self, model: nn.Module, shown: Labelled, games: Games, turn: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The model's logits of all labelled cells, their labels and weights, each float32 [L]."""
+        views, posterior = shown.views, shown.posterior
+        if not len(views):  # so that there is a graph
+            views, posterior = games.views[:1], np.zeros((1, *games.views.shape[1:]), np.float32)
+        symmetry = turn % num_symmetries(games.mode.rows, games.mode.cols) if self.cfg.symmetries else 0
+        boards = (turned(torch.from_numpy(array), symmetry).to(self.device) for array in (views, posterior))
+        num_mines = torch.full((len(views),), games.mode.mines, device=self.device)
+        with autocast(self.device, self.precision):
+            logits = turned_back(model(*boards, num_mines).float(), symmetry).flatten(1)
+        position, label = np.nonzero(shown.cells >= 0)
+        cell, value, weight = (array[position, label] for array in (shown.cells, shown.values, shown.weights))
+        asked = logits[torch.from_numpy(position), torch.from_numpy(cell.astype(np.int64))]
+        return asked, torch.from_numpy(value).to(self.device), torch.from_numpy(weight).to(self.device)
 
     def act(self, batch: Batch, step: int) -> None:  # noqa: ARG002
         """See `Task`."""
@@ -165,28 +202,38 @@ class PlannerTask(Task):
             values[goes_on], _ = planner.values(forks.views[goes_on], mines, posterior.of(goes_on))
         return values
 
-    def afterwards(
-        self, games: Games, forks: Games | None, game: NDArray[np.int64], cell: NDArray[np.int64], step: int
-    ) -> "Afterwards | None":
-        """Positions just after some of the cells that were tried, if cells are proved safe there.
+    def label_afterwards(
+        self, new: Labelled, games: Games, candidates: NDArray[np.int64], forks: Games, number: NDArray[np.int64],
+        values: NDArray[np.float32], step: int,
+    ) -> None:  # fmt: skip
+        """Labels `new` [:, 1]: positions just after one candidate, in the share `afterwards`, where more is proved.
+
+        What is proved safe there, all or some, gets the value that the fork came to.
 
         Args:
-            forks: of `games`, integers `game` [F], after `cell` [F] was opened in them, and perhaps more.
+            number: int64 [N, K], the fork of each candidate, -1: none.
+            values: float32 [F], of the forks; NaN: not known.
         """
-        is_taken = self.random(games, self.cfg.candidates, _AFTER, step)[game, _nth(game)] < self.cfg.afterwards
-        chosen = np.flatnonzero(is_taken)
-        if forks is None or not chosen.size:
-            return None
-        rows, cols = np.divmod(cell[chosen], games.mode.cols)
-        views = games.views[game[chosen]]
-        views[np.arange(chosen.size), rows, cols] = forks.views[chosen, rows, cols]
+        first, second = self.random(games, 2, _AFTER, step).T
+        place = (second * number.shape[1]).astype(np.int64)
+        fork = number[np.arange(games.num_games), place]
+        game = np.flatnonzero((first < self.cfg.afterwards) & (fork >= 0))
+        game = game[~np.isnan(values[fork[game]])]
+        if not game.size:
+            return
+        fork, cell = fork[game], candidates[game, place[game]]
+        rows, cols = np.divmod(cell, games.mode.cols)
+        views = games.views[game]
+        views[np.arange(game.size), rows, cols] = forks.views[fork, rows, cols]
         posterior = solve_posterior(views, games.mode.mines, over_budget="density")
-        is_safe = (posterior.probabilities == 0) & posterior.exact[:, None, None]
-        kept = np.flatnonzero(is_safe.any(axis=(1, 2)))
-        is_safe = is_safe.reshape(chosen.size, -1)[kept]
-        slot, safe_cell = np.nonzero(is_safe)
-        weights = (1 / is_safe.sum(axis=1).clip(1)).astype(np.float32)[slot]
-        return Afterwards(views[kept], posterior.probabilities[kept], chosen[kept], (slot, safe_cell, weights))
+        is_safe = ((posterior.probabilities == 0) & posterior.exact[:, None, None]).reshape(game.size, -1)
+        order = np.argsort(self.random(games, games.mode.cells, _SAFE, step)[game] - is_safe, axis=1, kind="stable")
+        some = order[:, : number.shape[1]]
+        is_labelled = np.take_along_axis(is_safe, some, 1)
+        new.views[game, 1], new.posterior[game, 1] = views, np.nan_to_num(posterior.probabilities)
+        new.cells[game, 1] = np.where(is_labelled, some, -1)
+        new.values[game, 1] = values[fork, None]
+        new.weights[game, 1] = is_labelled / is_labelled.sum(axis=1, keepdims=True).clip(1)
 
     def candidates(
         self, games: Games, posterior: Posterior, scores: NDArray[np.float64], step: int
@@ -211,13 +258,28 @@ class PlannerTask(Task):
         with np.errstate(divide="ignore"):  # Gumbel noise: the largest are a draw without replacement
             order = np.log(weights.reshape(noise.shape)) - np.log(-np.log(noise))
         liked = np.nan_to_num(scores.reshape(noise.shape), nan=-1.0)
-        count = min(self.cfg.candidates, games.mode.cells)
+        count = self.num_candidates(games)
         for best in np.argsort(-liked, axis=1, kind="stable")[:, : min(_BEST, count)].T[::-1]:
             slots = np.arange(games.num_games)
             is_liked = liked[slots, best] >= 0
             order[slots, best] = np.where(is_liked, 1e6 + liked[slots, best], order[slots, best])
         chosen = np.argsort(-order, axis=1, kind="stable")[:, :count]
         return np.where(np.isfinite(np.take_along_axis(order, chosen, 1)), chosen, -1)
+
+    def num_candidates(self, games: Games) -> int:
+        """How many cells are tried at a guess."""
+        return min(self.cfg.candidates, games.mode.cells)
+
+    def slot_state(self, number: int) -> dict[str, NDArray]:
+        """See `Task`."""
+        remembered = {f"remembered_{name}": array for name, array in self.remembered[number].arrays().items()}
+        return super().slot_state(number) | remembered
+
+    def load_slot_state(self, number: int, state: Mapping[str, NDArray]) -> None:
+        """See `Task`."""
+        super().load_slot_state(number, state)
+        for name, array in self.remembered[number].arrays().items():
+            array[:] = state[f"remembered_{name}"]
 
     def explored(self, games: Games, candidates: NDArray[np.int64], step: int) -> NDArray[np.int64]:
         """Which of its candidates each game goes on with: the first; any, in the share `explore` and as first cell."""
@@ -231,11 +293,6 @@ class PlannerTask(Task):
         first, number = self.ranks.share(size)
         generator = np.random.default_rng([self.cfg.seed, purpose, step])
         return generator.uniform(1e-12, 1, (size, count))[first : first + number]
-
-
-def _nth(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of the same value come before each one; `groups` is sorted."""
-    return np.arange(groups.size) - np.searchsorted(groups, groups)
 
 
 def hidden_around(views: NDArray[np.int8]) -> NDArray[np.int64]:

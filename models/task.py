@@ -49,7 +49,7 @@ class Batch:
 class Task(ABC):
     """A pool of live games for each board of the mix; a step turns to the next of them.
 
-    Every random choice depends on (seed, game, step) alone, so the pools and the step number are all its state.
+    Every random choice depends on (seed, game, step) alone; `state_dict` and the step number are all its state.
 
     Args:
         cfg: settings of train.py, checked.
@@ -100,18 +100,27 @@ class Task(ABC):
             )
 
     def state_dict(self) -> list[dict[str, Tensor]]:
-        """The live games of all processes, a dict a pool."""
-        parts = self.ranks.gathered([pool.state_dict() for pool in self.pools])  # of each process, of each pool
+        """What the pools of all processes have to keep, a dict a pool."""
+        own = [self.slot_state(number) for number in range(len(self.pools))]
+        parts = self.ranks.gathered(own)  # of each process, of each pool
         return [
             {key: torch.from_numpy(np.concatenate([state[key] for state in states])) for key in states[0]}
             for states in zip(*parts, strict=True)
         ]
 
     def load_state_dict(self, states: Sequence[Mapping[str, Tensor]]) -> None:
-        """Goes on from live games that `state_dict` returned, whatever the number of processes then."""
-        for pool, size, state in zip(self.pools, self._sizes, states, strict=True):
+        """Goes on from what `state_dict` returned, whatever the number of processes then."""
+        for number, (size, state) in enumerate(zip(self._sizes, states, strict=True)):
             first, count = self.ranks.share(size)
-            pool.load_state_dict({key: value.numpy()[first : first + count] for key, value in state.items()})
+            self.load_slot_state(number, {key: value.numpy()[first : first + count] for key, value in state.items()})
+
+    def slot_state(self, number: int) -> dict[str, NDArray]:
+        """What a pool has to keep, arrays with a leading axis of its slots."""
+        return self.pools[number].state_dict()
+
+    def load_slot_state(self, number: int, state: Mapping[str, NDArray]) -> None:
+        """Goes back to what `slot_state` returned."""
+        self.pools[number].load_state_dict(state)
 
     def turn(self, step: int) -> tuple[Games, int]:
         """The pool of a step, and how often it had its turn before."""

@@ -18,6 +18,7 @@ from minesweeper import (
     Mode,
     make_solver,
     mine_posterior,
+    neighbour_counts,
     play_games,
     solve_posterior,
 )
@@ -299,7 +300,7 @@ def test_all_games_come_to_a_guess():
 @pytest.mark.parametrize("rule", ["any", "safe", "zero"])
 def test_the_first_cell_is_a_guess_in_some_games(rule):
     """Each candidate is tried on the board that the rule lays for it."""
-    task = task_of("random_first=1", f"mode.first_click={rule}", "rollout_steps=9", "afterwards=0")
+    task = task_of("random_first=1", f"mode.first_click={rule}", "rollout_steps=9", "afterwards=0", "replay=0")
     batch = task.batch(PlannerNet(4, 5), PlannerNet(4, 5), 0)
     games, forks = batch.games, batch.more.forks
     assert (games.views == HIDDEN).all()
@@ -336,7 +337,7 @@ def test_the_candidates_of_a_position():
 
 def test_labels_are_the_values_of_the_forks():
     """Played out: each label is whether that very board is won after that cell, by the exact solver."""
-    task = task_of("rollout_steps=1", "afterwards=0", "explore=0")
+    task = task_of("rollout_steps=1", "afterwards=0", "explore=0", "replay=0")
     batch = task.batch(PlannerNet(4, 5), PlannerNet(4, 5), 0)
     assert set(batch.labels.tolist()) == {0.0, 1.0}
     assert batch.weight == len(batch.labels) > 80
@@ -362,22 +363,52 @@ def test_labels_of_the_network_are_bounded_by_the_best_candidate():
 
 
 def test_positions_afterwards_show_one_number_more():
-    task = task_of("afterwards=1")
+    """What is safe there has the value that the candidate has at the guess."""
+    task = task_of("afterwards=1", "candidates=4", "replay=0", "rollout_steps=9")
     games = task.pools[0]
-    _, _, posterior = task.come_to_guesses(games, 0)
-    cell = np.nanargmin(posterior.probabilities.reshape(40, -1), axis=1)
-    game = np.flatnonzero(~games.mines.reshape(40, -1)[np.arange(40), cell])
-    forks = games.fork(game)
-    forks.reveal(*np.divmod(cell[game], 9))
-    after = task.afterwards(games, forks, game, cell[game], 0)
-    assert 0 < len(after.views) <= game.size
-    changed = after.views != games.views[game[after.forks]]
-    assert (changed.sum(axis=(1, 2)) == 1).all()
-    assert changed.reshape(len(changed), -1)[np.arange(len(changed)), cell[game[after.forks]]].all()
-    np.testing.assert_array_equal(after.posterior, mine_posterior(after.views, 10))
-    slot, safe, weight = after.safe
-    assert (after.posterior.reshape(len(after.views), -1)[slot, safe] == 0).all()
-    np.testing.assert_allclose(np.bincount(slot, weight), 1, rtol=1e-6)
+    task.batch(PlannerNet(4, 5), PlannerNet(4, 5), 0)
+    new = task.remembered[0].at((slice(None), 0))
+    guess, after = new.at((slice(None), 0)), new.at((slice(None), 1))
+    np.testing.assert_array_equal(guess.views, games.views)
+    shown = np.flatnonzero((after.cells >= 0).any(axis=1))
+    assert 5 < shown.size < 40
+    for i in shown:
+        ((row, col),) = np.argwhere(after.views[i] != guess.views[i])
+        assert guess.views[i, row, col] == HIDDEN
+        assert after.views[i, row, col] == neighbour_counts(games.mines[i])[row, col]
+        tried = guess.cells[i] == row * 9 + col
+        assert tried.sum() == 1
+        exact = mine_posterior(after.views[i], 10)
+        np.testing.assert_array_equal(after.posterior[i], np.nan_to_num(exact).astype(np.float32))
+        is_labelled = after.cells[i] >= 0
+        assert (exact.flat[after.cells[i][is_labelled]] == 0).all()
+        assert (after.values[i][is_labelled] == guess.values[i][tried]).all()
+        assert after.weights[i].sum() == pytest.approx(1)
+
+
+def test_earlier_guesses_are_shown_again():
+    seen = []
+
+    class Spy(PlannerNet):
+        def forward(self, views, probabilities, num_mines):
+            seen.append((views.clone(), probabilities.clone()))
+            return super().forward(views, probabilities, num_mines)
+
+    task = task_of("afterwards=0", "replay=3", "symmetries=false", "rollout_steps=9", "random_first=0")
+    model = Spy(4, 5)
+    guesses, labels = [], []
+    for step in range(6):
+        batch = task.batch(model, PlannerNet(4, 5), step)
+        guesses.append(batch.games.views.copy())
+        labels.append(len(batch.labels))
+        task.act(batch, step)
+    assert len(seen[0][0]) == 4 * 40  # of the first turn alone: the same ones
+    known = {view.tobytes() for views in guesses for view in views}
+    assert {view.numpy().tobytes() for view in seen[-1][0]} <= known
+    new = {view.tobytes() for view in guesses[-1]}
+    shown = [view.numpy().tobytes() in new for view in seen[-1][0]]
+    assert 40 <= sum(shown) < 100
+    assert labels[-1] > 3 * 40 * 2
 
 
 def test_hidden_around():

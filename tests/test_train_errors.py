@@ -23,6 +23,7 @@ FIRST_CELLS = "random, corner, centre, solver or [row, col]"
         ("task=planner margin=2", f"margin must be {SHARE}, got 2"),
         ("task=planner explore=-1", f"explore must be {SHARE}, got -1"),
         ("task=planner afterwards=x", f"afterwards must be {SHARE}, got 'x'"),
+        ("task=planner replay=0.5", "replay must be an integer from 0 to 100, got 0.5"),
         ("task=planner endgame=0.5", "endgame must be an integer from 0 to 100000, got 0.5"),
         ("task=planner rollout_steps=-1", "rollout_steps must be an integer of at least 0, got -1"),
         ("task=planner random_first=2", f"random_first must be {SHARE}, got 2"),
