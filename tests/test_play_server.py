@@ -268,6 +268,16 @@ def test_a_position_is_long_when_it_takes_seconds_to_count():
     assert is_long(np.where(seen, neighbour_counts(mines), HIDDEN).astype(np.int8), int(mines.sum()))
 
 
+async def asked_until_ready(pool, *task):
+    """The answer, however long a new process takes to begin."""
+    while True:
+        try:
+            return await pool.ask(*task)
+        except RefusedError as error:
+            if "is being made ready" not in str(error):
+                raise
+
+
 def test_when_all_are_busy_the_next_waits_and_is_told_so():
     async def work(pool):
         slow = asyncio.create_task(pool.ask("no_guess_board", ENDLESS))
@@ -275,7 +285,7 @@ def test_when_all_are_busy_the_next_waits_and_is_told_so():
         with pytest.raises(RefusedError, match=r"^(all solvers are busy|this took over)"):
             await asyncio.gather(pool.ask("no_guess_board", SHORT), slow)
         await asyncio.gather(slow, return_exceptions=True)
-        return await pool.ask("no_guess_board", SHORT)
+        return await asked_until_ready(pool, "no_guess_board", SHORT)
 
     assert run_pool(work, size=1)
 
@@ -330,7 +340,7 @@ def test_a_process_that_dies_is_replaced():
         worker.process.kill()
         with pytest.raises((RefusedError, OSError)):
             await pool.ask("no_guess_board", SHORT)
-        return await pool.ask("no_guess_board", SHORT)
+        return await asked_until_ready(pool, "no_guess_board", SHORT)
 
     assert run_pool(work, size=1, limit=60.0)
 
