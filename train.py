@@ -28,6 +28,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 
 from minesweeper import play_games
 from minesweeper.calibration import Calibration
+from minesweeper.kernels import num_compiled
 from minesweeper.seeds import validation_seed
 from models.checkpoint import build_model, load_checkpoint, load_weights, save_checkpoint
 from models.device import choose_device, choose_precision, choose_threads
@@ -150,11 +151,11 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
     next_eval = progress["seconds"] + 60 * cfg.eval_minutes
     next_save = progress["seconds"] + 60 * cfg.checkpoint_minutes
     since = Window()
-    is_first_step = True
+    is_first_step, is_learning = True, False
     has_stopped = False
     with StopSignal() as stop, logging_redirect_tqdm(), bar, writer:
         while (share := share_done(progress, cfg)) < 1 and not has_stopped:
-            began = time.perf_counter()
+            began, compiled = time.perf_counter(), num_compiled()
 
             # 1. Positions, logits and labels.
             model.train()
@@ -169,6 +170,7 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
 
             # 2. Learn.
             if weight:
+                is_learning = True
                 if not math.isfinite(total_loss):
                     raise ValueError(
                         f"the loss is {total_loss} at step {progress['step']}; try a lower lr than {cfg.lr}"
@@ -187,7 +189,8 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
             task.act(batch, progress["step"])
 
             progress["step"] += 1
-            seconds = 0.0 if is_first_step else time.perf_counter() - began  # the first also compiles and allocates
+            is_timed = not is_first_step and num_compiled() == compiled  # the first step also allocates
+            seconds = time.perf_counter() - began if is_timed else 0.0
             is_first_step = False
             num_stops, seconds = ranks.sums([stop.requested, seconds / ranks.size], device)  # one clock for all
             has_stopped = num_stops > 0
@@ -211,6 +214,8 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
             log.info("evaluating on %d held-out games", cfg.eval_games)
             evaluate()
             save_last()
+    if not is_learning and not is_first_step:
+        log.warning("nothing was learned: in no position of these boards was there anything to learn")
     if has_stopped:
         log.info("stopped; go on with: python train.py resume=%s", run_dir / "last.pt")
     log.info(

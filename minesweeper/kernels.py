@@ -33,8 +33,10 @@ class _Announcement(event.Listener):
     """Says once, on standard error, that the wait is a compiler and not a hang. Kernels on disk cause no event."""
 
     said = False
+    compiled = 0
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002 - the signature is Numba's
+        self.compiled += 1
         if not self.said and not os.environ.get("MINESWEEPER_QUIET"):
             self.said = True
             print("compiling kernels, once (about half a minute)...", file=sys.stderr, flush=True)
@@ -43,4 +45,10 @@ class _Announcement(event.Listener):
         pass
 
 
-event.register("numba:compile", _Announcement())
+_announcement = _Announcement()
+event.register("numba:compile", _announcement)
+
+
+def num_compiled() -> int:
+    """How many kernels this process has compiled so far, for clocks that leave such waits out."""
+    return _announcement.compiled

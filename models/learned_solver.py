@@ -10,7 +10,7 @@ from torch import nn
 
 from minesweeper.board import HIDDEN
 from minesweeper.components import frontier_mask
-from minesweeper.solvers.base import Solver
+from minesweeper.solvers.base import Solver, check_share
 from models.device import autocast
 
 LOSS_CELLS = ("hidden", "frontier")
@@ -44,8 +44,7 @@ class LearnedSolver(Solver):
         label: str = "learned",
     ) -> None:
         super().__init__(tie_break)
-        if not 0 <= guess_threshold <= 1:
-            raise ValueError(f"guess_threshold must be 0 to 1, got {guess_threshold!r}")
+        check_share("guess_threshold", guess_threshold)
         if cells not in LOSS_CELLS:
             raise ValueError(f"cells must be one of {', '.join(LOSS_CELLS)}, got {cells!r}")
         self.model = model.eval()

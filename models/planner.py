@@ -15,6 +15,7 @@ from torch import nn
 from minesweeper.board import HIDDEN
 from minesweeper.lookahead import outcomes
 from minesweeper.posterior import MAX_STATES, Posterior
+from minesweeper.solvers.base import check_share
 from minesweeper.solvers.exact import ExactSolver
 from models.device import autocast
 
@@ -48,8 +49,7 @@ class PlannerSolver(ExactSolver):
         precision: str = "float32",
         max_states: int = MAX_STATES,
     ) -> None:
-        if not 0 <= margin <= 1:
-            raise ValueError(f"margin must be 0 to 1, got {margin!r}")
+        check_share("margin", margin)
         if isinstance(look_ahead, bool) or not isinstance(look_ahead, int) or look_ahead < 0:
             raise ValueError(f"look_ahead must be an integer of at least 0, got {look_ahead!r}")
         super().__init__(endgame=endgame, max_states=max_states)

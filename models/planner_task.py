@@ -29,7 +29,7 @@ from models.ranks import Ranks
 from models.symmetry import num_symmetries, turned, turned_back
 from models.task import Batch, Task
 
-_MOST_BEGINNINGS = 20  # tries to get games that come to a guess at all
+_MOST_BEGINNINGS = 4  # tries to get games that come to a guess at all
 _SCALE = 0.03  # of the probability above the lowest, for the random candidates
 _TURNS = 64  # of a pool, whose positions are remembered
 _BEST = 2  # of the candidates of a position: those that the network likes best; the others are random

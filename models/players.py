@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -29,30 +30,34 @@ def trained_solver(
     return LearnedSolver.trained(model, config, precision, guess_threshold, tie_break)
 
 
-def make_player(name: str, device: torch.device, precision: str, **settings: Any) -> Solver:
-    """`minesweeper.make_solver`, and the "planner" too: it has the settings of `PlannerSolver` and `ckpt`.
+def make_player(settings: Mapping[str, Any], device: torch.device, precision: str) -> Solver:
+    """The solver of settings as {name: ..., setting: ...}: one of `minesweeper.SOLVERS`, or the "planner".
 
     Raises:
         ValueError: no such solver, or a setting that it does not have or does not allow.
     """
+    name, own = settings["name"], {key: value for key, value in settings.items() if key != "name"}
     if name not in NAMES:
         raise ValueError(f"solver must be one of {', '.join(NAMES)}, got {name!r}")
-    return make_planner(device, precision, **settings) if name == PlannerSolver.name else make_solver(name, **settings)
+    return make_planner(own, device, precision) if name == PlannerSolver.name else make_solver(name, **own)
 
 
-def make_planner(device: torch.device, precision: str, **settings: Any) -> PlannerSolver:
-    """A planner from a checkpoint `ckpt`, the bundled one unless given, with settings of `PlannerSolver`.
+def make_planner(settings: Mapping[str, Any], device: torch.device, precision: str) -> PlannerSolver:
+    """A planner with settings of `PlannerSolver`, from the checkpoint `ckpt`, the bundled one unless given.
 
     Raises:
         ValueError: no planner there, or a setting that it does not have or does not allow.
     """
-    own = inspect.signature(PlannerSolver).parameters
-    allowed = ["ckpt", *(key for key in own if key not in ("model", "precision"))]
+    parameters = inspect.signature(PlannerSolver).parameters
+    allowed = ["ckpt", *(key for key in parameters if key not in ("model", "precision"))]
     for key in settings:
         if key not in allowed:
             raise ValueError(f"solver {PlannerSolver.name} has no setting {key!r}; it has {', '.join(allowed)}")
-    path = settings.pop("ckpt", PLANNER_CHECKPOINT)
+    own = dict(settings)
+    path = own.pop("ckpt", str(PLANNER_CHECKPOINT))
+    if not isinstance(path, str) or not Path(path).is_file():
+        raise CheckpointError(f"no planner at {path!r}; train one with `python train.py task=planner mode=beginner`")
     model, content = load_model(path)
     if content["config"].get("task") != PlannerSolver.name:
         raise CheckpointError(f"{path} is no planner; train one with `python train.py task=planner mode=beginner`")
-    return PlannerSolver.trained(model.to(device), content["config"], precision, **settings)
+    return PlannerSolver.trained(model.to(device), content["config"], precision, **own)

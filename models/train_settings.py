@@ -45,6 +45,10 @@ def settings_of(task: str) -> set[str]:
 
 def check(cfg: DictConfig) -> None:
     """ValueError, naming the key, for a value that training cannot use."""
+    for task in _CHOICES:
+        for key in settings_of(task) - settings_of(cfg.task):
+            if key in cfg:
+                raise ValueError(f"{key} is a setting of task={task}, not of task={cfg.task}")
     checked_seed(cfg.seed)
     check_path("run_dir", cfg.run_dir)
     check_path("init_from", cfg.init_from)

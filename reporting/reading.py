@@ -97,20 +97,19 @@ def read_curves(folder: Path) -> list[Curve]:
 
 
 def training_command(run: str, root: Path) -> str:
-    """The command that repeats a run: its experiment, or that of the checkpoint's card; empty if there is neither."""
+    """What repeats a run: the command of the checkpoint's card, or its experiment; empty if there is neither."""
+    cards = root / "checkpoints" / "README.md"
+    if cards.exists():
+        heading = rf"^## (?:\w+/)?{re.escape(run)}\.pt$"
+        card = re.search(rf"{heading}(.*?)(?=^## |\Z)", cards.read_text(), re.MULTILINE | re.DOTALL)
+        if command := card and re.search(r"^\| command \| (.*) \|$", card[1], re.MULTILINE):
+            return command[1].replace("`", "")
     words = run.split("_")
     plain = "_".join(word for word in words if word not in MODES)
     for name, mode in ((run, ""), (plain, "".join(f" mode={word}" for word in words if word in MODES))):
         if (root / "configs" / "experiment" / f"{name}.yaml").exists():
             return f"python train.py experiment={name}{mode}"
-    cards = root / "checkpoints" / "README.md"
-    card = (
-        re.search(rf"^## {re.escape(run)}\.pt$(.*?)(?=^## |\Z)", cards.read_text(), re.MULTILINE | re.DOTALL)
-        if cards.exists()
-        else None
-    )
-    command = re.search(r"^\| command \| `([^`]*)`", card[1], re.MULTILINE) if card else None
-    return command[1] if command else ""
+    return ""
 
 
 def read_calibration(path: Path) -> list[Bin]:

@@ -275,7 +275,15 @@ def test_all_solvers(saved):
     [
         ("solvers=[exact,greedy]", f"solver must be one of {', '.join(SOLVERS)}, planner, got 'greedy'"),
         ("solvers=[{name:planner,depth:3}]", "solver planner has no setting 'depth'; it has ckpt, margin, look_ahead"),
-        ("solvers=[{name:planner,ckpt:missing.pt}]", "no checkpoint at missing.pt"),
+        (
+            "solvers=[{name:planner,ckpt:missing.pt}]",
+            "no planner at 'missing.pt'; train one with `python",
+        ),
+        ("solvers=[{name:planner,ckpt:null}]", "no planner at None"),
+        ("solvers=[{name:planner,device:cpu}]", "solver planner has no setting 'device'"),
+        ("solvers=[{name:exact,device:cpu}]", "solver exact has no setting 'device'"),
+        ("solvers=[{name:exact,endgame:many}]", "endgame must be 0 to 100000, got 'many'"),
+        ("solvers=[{name:exact,tie_margin:null}]", "tie_margin must be 0 to 1, got None"),
         ("solvers=[{name:exact,depth:3}]", "solver exact has no setting 'depth'; it has tie_break"),
         (
             "solvers=[{tie_break:corner}]",

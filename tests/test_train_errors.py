@@ -29,11 +29,16 @@ FIRST_CELLS = "random, corner, centre, solver or [row, col]"
         ("task=planner random_first=2", f"random_first must be {SHARE}, got 2"),
         ("target=mines", "target must be one of board, posterior, planner, got 'mines'"),
         ("target=null", "target must be one of board, posterior, planner, got None"),
-        ("target=planner teacher=missing.pt", "no checkpoint at missing.pt"),
+        (
+            "target=planner teacher=missing.pt",
+            "no planner at 'missing.pt'; train one with `python",
+        ),
         (
             f"target=planner teacher={ROOT}/checkpoints/beginner_cnn.pt",
             f"{ROOT}/checkpoints/beginner_cnn.pt is no planner",
         ),
+        ("+margin=0.1", "margin is a setting of task=planner, not of task=mines"),
+        ("task=planner +loss=mse", "loss is a setting of task=mines, not of task=planner"),
         ("teacher=null", "teacher must be a path, got None"),
         ("loss=l1", "loss must be one of bce, mse, got 'l1'"),
         ("loss_cells=interior", "loss_cells must be one of hidden, frontier, got 'interior'"),

@@ -197,9 +197,9 @@ class Pool:
 
     def _idle_for(self, job: "_Job") -> _Worker | None:
         """An idle process for a job, best one where its solver is loaded; None if it has to wait."""
-        if not self._idle or (job.is_long and self._is_last_for_long()):
-            return None
         ready = [worker for worker in self._idle if job.load is None or job.load[0] in worker.loaded]
+        if not self._idle or ((job.is_long or not ready) and self._is_last_for_long()):
+            return None
         if not ready and self._is_loading(job):
             return None  # two at once would compile the same
         return (ready or self._idle)[-1]
@@ -208,8 +208,8 @@ class Pool:
         return job.load is not None and any(worker.loading == job.load[0] for worker in self._running)
 
     def _is_last_for_long(self) -> bool:
-        """Whether one more long task would leave no process to the others."""
-        num_long = sum(job.is_long for job in self._running.values())
+        """Whether one more long task, or solver to be made ready, would leave no process to the others."""
+        num_long = sum(job.is_long or worker.loading is not None for worker, job in self._running.items())
         return self.size > 1 and num_long + 1 >= len(self._workers)
 
     def _give_back(self, worker: _Worker) -> None:

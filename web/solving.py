@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from minesweeper import HIDDEN, MINE, InconsistentViewError, Solver, StateBudgetError, make_solver, solve_posterior
 from minesweeper.posterior import MAX_STATES, Posterior
 from minesweeper.solvers.base import TIE_TOLERANCE
+from minesweeper.solvers.exact import ExactSolver
 from web.catalogue import Entry
 from web.reasons import place, why_safe
 from web.validation import Cell, RefusedError
@@ -77,6 +78,10 @@ def solve(
     views, keys = shown[None].astype(np.int8), np.array([key], np.uint64)
     probabilities = posterior.probabilities if entry.kind == "exact" else solver.mine_probabilities(views, num_mines)[0]
     chosen, is_guess = solver.choose(views, num_mines, keys)
+    chance = None
+    if is_guess[0] and isinstance(solver, ExactSolver) and entry.path is not None:  # a planner
+        scores = solver.guess_scores(views, np.array([num_mines]), posterior.probabilities[None])
+        chance = float(np.nanmax(scores)) if scores is not None else None
     milliseconds = 1000 * (time.perf_counter() - begin)
     is_hidden = view == HIDDEN
     probabilities = np.where(is_hidden, probabilities, np.nan)
@@ -85,7 +90,7 @@ def solve(
         "solver": entry.id,
         "probabilities": [[None if p != p else p for p in row] for row in probabilities.tolist()],  # NaN != NaN
         "proved": _proved(probabilities),
-        "move": _move(entry, view, num_mines, probabilities, posterior, cells, bool(is_guess[0]), is_promised),
+        "move": _move(entry, view, num_mines, probabilities, posterior, cells, bool(is_guess[0]), is_promised, chance),
         "milliseconds": round(milliseconds, 3),
         "exact": entry.kind == "exact" and bool(posterior.exact),
     }
@@ -118,7 +123,7 @@ def _proved(probabilities: NDArray[np.float64]) -> list[str]:
 
 def _move(
     entry: Entry, view: NDArray[np.int8], num_mines: int, probabilities: NDArray[np.float64], posterior: Posterior,
-    cells: list[Cell], is_guess: bool, is_promised: bool,
+    cells: list[Cell], is_guess: bool, is_promised: bool, chance: float | None,
 ) -> dict[str, Any]:  # fmt: skip
     if not cells or (probabilities[view == HIDDEN] == 1.0).all():
         return _as_move([], None, False, "every hidden cell is a mine: there is nothing left to open")
@@ -131,6 +136,8 @@ def _move(
     elif entry.kind == "network":
         exact = float(max(posterior.probabilities[cell] for cell in cells)) if posterior.exact else None
         reason = _why_network(highest, exact, len(cells), is_guess)
+    elif chance is not None:
+        reason = f"the guess that most likely wins the game: {percent(highest)} for a mine, {percent(chance)} to win"
     elif entry.name in _BLIND:
         reason = f"a random cell, as nothing is proved: {percent(highest)}"
     else:

@@ -12,6 +12,12 @@ TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: rounding must 
 TIE_BREAKS = ("random", "corner")
 
 
+def check_share(key: str, value: object) -> None:
+    """ValueError unless `value` is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValueError(f"{key} must be 0 to 1, got {value!r}")
+
+
 class Solver:
     """Gives a mine probability for each hidden cell, and plays by it.
 

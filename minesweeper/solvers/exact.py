@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from minesweeper.endgame import GAVE_UP, endgame_values
 from minesweeper.lookahead import progress_chances
 from minesweeper.posterior import MAX_STATES, Posterior, check_max_states, solve_posterior
-from minesweeper.solvers.base import TIE_BREAKS, choose_highest, choose_lowest
+from minesweeper.solvers.base import TIE_BREAKS, check_share, choose_highest, choose_lowest
 from minesweeper.solvers.singles_first import SinglesFirst
 
 _MOST_SETS = 2_000_000  # in the move tree of one endgame: ten seconds
@@ -41,9 +41,8 @@ class ExactSolver(SinglesFirst):
     ) -> None:
         if tie_break not in (*TIE_BREAKS, "progress"):
             raise ValueError(f"tie_break must be one of {', '.join(TIE_BREAKS)}, progress, got {tie_break!r}")
-        if not 0 <= tie_margin <= 1:
-            raise ValueError(f"tie_margin must be 0 to 1, got {tie_margin!r}")
-        if not 0 <= endgame <= _MOST_LAYOUTS:
+        check_share("tie_margin", tie_margin)
+        if isinstance(endgame, bool) or not isinstance(endgame, int) or not 0 <= endgame <= _MOST_LAYOUTS:
             raise ValueError(f"endgame must be 0 to {_MOST_LAYOUTS}, got {endgame!r}")
         check_max_states(max_states)
         super().__init__("random" if tie_break == "progress" else tie_break)
