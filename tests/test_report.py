@@ -205,14 +205,14 @@ def test_tables(data):
 def test_curves_table(folder):
     (folder.parent / "checkpoints").mkdir()
     (folder.parent / "checkpoints" / "README.md").write_text(
-        "## a.pt\n\n## beginner_cnn.pt\n\n| command | `go` at 1 |\n"
+        "## a.pt\n\n## beginner_cnn.pt\n\n| command | `go`, then `on` |\n"
     )
     (folder.parent / "configs" / "experiment").mkdir(parents=True)
     (folder.parent / "configs" / "experiment" / "intermediate_cnn.yaml").touch()
     table = tables.curves_table(read_data(folder))
     low, high = wilson(0.795, 1000)
     numbers = f"| 3 | 30,000 | 20,000 | 79.50 ±{50 * (high - low):.2f} (1,000) |"
-    assert f"| beginner | `beginner_cnn` {numbers} `go` |" in table
+    assert f"| beginner | `beginner_cnn` {numbers} `go, then on` |" in table
     assert f"| intermediate | `intermediate_cnn` {numbers} `python train.py experiment=intermediate_cnn` |" in table
     assert f"| beginner | `thesis_mlp_beginner` {numbers} - |" in table
     assert "| beginner | best CNN (thesis) | - | - | 60,000 to 80,000 | 88.30 | - |" in table
