@@ -346,6 +346,20 @@ def test_watch_to_the_end_and_back(page: Any, server: Server) -> None:
     sync_api.expect(entries).to_have_count(2)
 
 
+def expect_heat(board: Board, probabilities: list[float | None]) -> None:
+    """The cells have the colours of the probabilities, None or NaN where there is none; soon, if not at once."""
+    expected = {i: colour_of(p) for i, p in enumerate(probabilities) if p is not None and not np.isnan(p)}
+    end = time.monotonic() + 30
+    while True:
+        colours = board.colours()
+        assert len(colours) == len(probabilities)
+        wrong = [i for i, colour in expected.items() if not np.allclose(colours[i], colour, atol=3, rtol=0)]
+        if not wrong:
+            return
+        assert time.monotonic() < end, f"cells {wrong} have the colours {[colours[i] for i in wrong]}"
+        time.sleep(0.1)
+
+
 def test_a_pasted_position_is_analysed_and_its_link_holds_it(page: Any, server: Server) -> None:
     open_page(page, server, "#analyse")
     board = Board(page, "analyse")
@@ -355,10 +369,7 @@ def test_a_pasted_position_is_analysed_and_its_link_holds_it(page: Any, server: 
     sync_api.expect(board.cell(2, 2)).to_have_attribute("data-proved", "s")
     assert board.view() == POSITION
     assert page.locator("#analyse [data-ref=mines]").input_value() == "12"
-    probabilities = mine_posterior(text_to_view(POSITION)[0][None], 12)[0]
-    for value, colour in zip(probabilities.flat, board.colours(), strict=True):
-        if not np.isnan(value):
-            np.testing.assert_allclose(colour, colour_of(value), atol=3)
+    expect_heat(board, mine_posterior(text_to_view(POSITION)[0][None], 12)[0].ravel().tolist())
     link = page.url
     open_page(page, server, "#play")
     open_page(page, server, link.removeprefix(f"{server.address}/"))
@@ -393,9 +404,7 @@ def test_compare_shows_the_difference_of_two_solvers(page: Any, server: Server) 
     answer = server.post("/api/compare", {"view": POSITION, "mines": 12, "solvers": ["exact", "equalize"]})
     for name, solution in zip(("boardA", "boardB"), answer["solutions"], strict=True):
         values = [value for line in solution["probabilities"] for value in line]
-        for value, colour in zip(values, Board(page, "compare", name).colours(), strict=True):
-            if value is not None:
-                np.testing.assert_allclose(colour, colour_of(value), atol=3)
+        expect_heat(Board(page, "compare", name), values)
     assert table.count() == len(answer["most"])
     row, col = answer["most"][0]["cell"]
     sync_api.expect(table.first).to_contain_text(f"row {row + 1}, column {col + 1}")
