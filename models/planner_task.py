@@ -9,7 +9,6 @@ game goes on in the fork of its best cell, or of any candidate, to explore.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +23,10 @@ from minesweeper.components import frontier_mask
 from minesweeper.posterior import Posterior, solve_posterior
 from minesweeper.proving import open_proved
 from models.device import autocast
+from models.labelled import Labelled
 from models.planner import PlannerSolver
 from models.ranks import Ranks
-from models.symmetry import num_symmetries, turned, turned_back
+from models.symmetry import turned, turned_back
 from models.task import Batch, Task
 
 _MOST_BEGINNINGS = 4  # tries to get games that come to a guess at all
@@ -42,40 +42,6 @@ class Tried:
 
     forks: Games | None
     goes_on_in: NDArray[np.int64]
-
-
-@dataclass
-class Labelled:
-    """Positions with labelled cells; leading axes [...], K labels each.
-
-    Attributes:
-        views: int8 [..., R, C].
-        posterior: float32 [..., R, C], 0 where revealed.
-        cells: int32 [..., K], flat; -1: no label.
-        values: float32 [..., K], in 0..1.
-        weights: float32 [..., K].
-    """
-
-    views: NDArray[np.int8]
-    posterior: NDArray[np.float32]
-    cells: NDArray[np.int32]
-    values: NDArray[np.float32]
-    weights: NDArray[np.float32]
-
-    @classmethod
-    def empty(cls, shape: tuple[int, ...], board: tuple[int, int], labels: int) -> "Labelled":
-        """Positions without a label."""
-        views, posterior = np.full((*shape, *board), HIDDEN, np.int8), np.zeros((*shape, *board), np.float32)
-        cells = np.full((*shape, labels), -1, np.int32)
-        return cls(views, posterior, cells, np.zeros(cells.shape, np.float32), np.zeros(cells.shape, np.float32))
-
-    def arrays(self) -> dict[str, NDArray]:
-        """The arrays by name."""
-        return vars(self)
-
-    def at(self, index: Any) -> "Labelled":
-        """Some of the positions."""
-        return Labelled(**{name: array[index] for name, array in self.arrays().items()})
 
 
 class PlannerTask(Task):
@@ -143,7 +109,7 @@ class PlannerTask(Task):
         views, posterior = shown.views, shown.posterior
         if not len(views):  # so that there is a graph
             views, posterior = games.views[:1], np.zeros((1, *games.views.shape[1:]), np.float32)
-        symmetry = turn % num_symmetries(games.mode.rows, games.mode.cols) if self.cfg.symmetries else 0
+        symmetry = self.symmetry(games, turn)
         boards = (turned(torch.from_numpy(array), symmetry).to(self.device) for array in (views, posterior))
         num_mines = torch.full((len(views),), games.mode.mines, device=self.device)
         with autocast(self.device, self.precision):
