@@ -74,7 +74,12 @@ class Posterior:
 
     def of(self, games: NDArray) -> "Posterior":
         """That of some of the views: integers or bool [N]."""
-        return Posterior(self.probabilities[games], self.interior[games], self.log_layouts[games], self.exact[games])
+        return Posterior(**{name: array[games] for name, array in vars(self).items()})
+
+    def put(self, games: NDArray, others: "Posterior") -> None:
+        """Replaces that of some of the views, integers or bool [N], by `others`."""
+        for name, array in vars(self).items():
+            array[games] = getattr(others, name)
 
 
 def mine_posterior(

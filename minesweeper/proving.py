@@ -33,9 +33,7 @@ def open_proved(games: Games, slots: ArrayLike | None = None) -> Posterior:
             posterior = solve_posterior(views[by_singles], mode.mines, over_budget="density")
             is_safe[by_singles] = posterior.probabilities == 0.0
             is_stuck[by_singles] = ~is_safe[by_singles].any(axis=(1, 2))
-            there, of = active[is_stuck], is_stuck[by_singles]
-            for name in ("probabilities", "interior", "log_layouts", "exact"):
-                getattr(found, name)[there] = getattr(posterior, name)[of]
+            found.put(active[is_stuck], posterior.of(is_stuck[by_singles]))
         mask = np.zeros(games.views.shape, np.bool_)
         mask[active] = is_safe
         games.reveal_mask(mask)

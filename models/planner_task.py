@@ -146,9 +146,7 @@ class PlannerTask(Task):
             over, won = self.begin_games(games, opens)
             num_over, num_won = num_over + over, num_won + won
             slots = np.flatnonzero(is_over)
-            new = open_proved(games, slots)
-            for name in ("probabilities", "interior", "log_layouts", "exact"):
-                getattr(posterior, name)[slots] = getattr(new, name)[slots]
+            posterior.put(slots, open_proved(games, slots).of(slots))
         return num_over, num_won, posterior
 
     def values(self, forks: Games, planner: PlannerSolver, step: int) -> NDArray[np.float32]:
