@@ -208,7 +208,7 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         if not isinstance(settings.get("name"), str):
             raise ValueError(f"solvers: an entry must be a name, or {{name: ..., setting: ...}}, got {entry!r}")
         label = " ".join([settings["name"], *(f"{key}={value}" for key, value in settings.items() if key != "name")])
-        players[label] = make_player(settings, device, precision)
+        players[label] = make_player(settings, device)
     if mode is None and not cfg.boards:
         mode = MODES["beginner"]
     if not players:

@@ -21,7 +21,6 @@ from omegaconf import OmegaConf  # noqa: E402
 from minesweeper import MODES, Mode, play_games  # noqa: E402
 from minesweeper.mode import FIRST_CLICKS  # noqa: E402
 from minesweeper.summary import wilson  # noqa: E402
-from models.device import choose_precision  # noqa: E402
 from models.players import make_player  # noqa: E402
 
 _LEFT = 3  # cells that play the last round
@@ -40,7 +39,7 @@ def main() -> None:
     settings = OmegaConf.to_container(OmegaConf.create(f"solver: {args.solver}"))["solver"]
     settings = settings if isinstance(settings, dict) else {"name": settings}
     device = torch.device("cpu")
-    solver = make_player(settings, device, choose_precision("auto", device))
+    solver = make_player(settings, device)
     mode = replace(MODES[args.mode], first_click=args.first_click)
     cells, games, seed = classes(mode), args.games, args.seed
     print(f"{mode.rows}x{mode.cols}/{mode.mines}, first_click={mode.first_click}, {args.solver}; cells count from 1")

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUNDLED = ROOT / "checkpoints"
 _PLAYED_BY = {  # by task, the settings of a training that its model is played by
     "mines": ("mode", "guess_threshold"),
-    "planner": ("mode", "margin", "endgame"),
+    "planner": ("mode", "margin"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Positions of which some cells are labelled: what the planner's training shows and remembers."""
+"""What the planner's training shows and remembers: cells that were tried at guesses, and what came of it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,38 +6,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minesweeper import HIDDEN
+from minesweeper.prospects import NUM_FEATURES
 
 
 @dataclass
 class Labelled:
-    """Positions with labelled cells; leading axes [...], K labels each.
+    """Guesses with the cells that were tried; leading axes [...], K cells each.
 
     Attributes:
-        views: int8 [..., R, C].
-        posterior: float32 [..., R, C], 0 where revealed.
-        cells: int32 [..., K], flat; -1: no label.
-        values: float32 [..., K], in 0..1.
-        weights: float32 [..., K].
+        features: float32 [..., K, F], `minesweeper.prospects` of the number that the cell showed.
+        values: float32 [..., K], what the game was worth then, in 0..1; NaN: no label.
     """
 
-    views: NDArray[np.int8]
-    posterior: NDArray[np.float32]
-    cells: NDArray[np.int32]
+    features: NDArray[np.float32]
     values: NDArray[np.float32]
-    weights: NDArray[np.float32]
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...], board: tuple[int, int], labels: int) -> "Labelled":
-        """Positions without a label."""
-        views, posterior = np.full((*shape, *board), HIDDEN, np.int8), np.zeros((*shape, *board), np.float32)
-        cells = np.full((*shape, labels), -1, np.int32)
-        return cls(views, posterior, cells, np.zeros(cells.shape, np.float32), np.zeros(cells.shape, np.float32))
+    def empty(cls, shape: tuple[int, ...], labels: int) -> "Labelled":
+        """Guesses without a label."""
+        return cls(np.zeros((*shape, labels, NUM_FEATURES), np.float32), np.full((*shape, labels), np.nan, np.float32))
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays by name."""
         return vars(self)
 
     def at(self, index: Any) -> "Labelled":
-        """Some of the positions."""
+        """Some of the guesses."""
         return Labelled(**{name: array[index] for name, array in self.arrays().items()})

@@ -38,7 +38,7 @@ class MineTask(Task):
         super().__init__(cfg, ranks, device, precision)
         self.teacher = None
         if cfg.target == "planner":
-            self.teacher = make_planner({"ckpt": cfg.teacher}, device, precision)
+            self.teacher = make_planner({"ckpt": cfg.teacher}, device)
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:  # noqa: ARG002
         """See `Task`."""

@@ -26,11 +26,11 @@ def trained_solver(
 ) -> Solver:
     """How a model plays whose training had this `config`; `guess_threshold` and `tie_break` are for mine networks."""
     if config.get("task") == PlannerSolver.name:
-        return PlannerSolver.trained(model, config, precision)
+        return PlannerSolver.trained(model, config)
     return LearnedSolver.trained(model, config, precision, guess_threshold, tie_break)
 
 
-def make_player(settings: Mapping[str, Any], device: torch.device, precision: str) -> Solver:
+def make_player(settings: Mapping[str, Any], device: torch.device) -> Solver:
     """The solver of settings as {name: ..., setting: ...}: one of `minesweeper.SOLVERS`, or the "planner".
 
     Raises:
@@ -39,17 +39,17 @@ def make_player(settings: Mapping[str, Any], device: torch.device, precision: st
     name, own = settings["name"], {key: value for key, value in settings.items() if key != "name"}
     if name not in NAMES:
         raise ValueError(f"solver must be one of {', '.join(NAMES)}, got {name!r}")
-    return make_planner(own, device, precision) if name == PlannerSolver.name else make_solver(name, **own)
+    return make_planner(own, device) if name == PlannerSolver.name else make_solver(name, **own)
 
 
-def make_planner(settings: Mapping[str, Any], device: torch.device, precision: str) -> PlannerSolver:
+def make_planner(settings: Mapping[str, Any], device: torch.device) -> PlannerSolver:
     """A planner with settings of `PlannerSolver`, from the checkpoint `ckpt`, the bundled one unless given.
 
     Raises:
         ValueError: no planner there, or a setting that it does not have or does not allow.
     """
     parameters = inspect.signature(PlannerSolver).parameters
-    allowed = ["ckpt", *(key for key in parameters if key not in ("model", "precision"))]
+    allowed = ["ckpt", *(key for key in parameters if key != "model")]
     for key in settings:
         if key not in allowed:
             raise ValueError(f"solver {PlannerSolver.name} has no setting {key!r}; it has {', '.join(allowed)}")
@@ -60,4 +60,4 @@ def make_planner(settings: Mapping[str, Any], device: torch.device, precision: s
     model, content = load_model(path)
     if content["config"].get("task") != PlannerSolver.name:
         raise CheckpointError(f"{path} is no planner; train one with `python train.py task=planner mode=beginner`")
-    return PlannerSolver.trained(model.to(device), content["config"], precision, **own)
+    return PlannerSolver.trained(model.to(device), content["config"], **own)

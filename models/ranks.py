@@ -42,8 +42,10 @@ class Ranks:
             distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if self.size > 1:
+            if error is None:
+                distributed.barrier()  # one that leaves while another still talks would take it down
             distributed.destroy_process_group()
 
     def divisible(self, number: float) -> int:

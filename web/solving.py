@@ -79,8 +79,8 @@ def solve(
     probabilities = posterior.probabilities if entry.kind == "exact" else solver.mine_probabilities(views, num_mines)[0]
     chosen, is_guess = solver.choose(views, num_mines, keys)
     chance = None
-    if is_guess[0] and isinstance(solver, ExactSolver) and entry.path is not None:  # a planner
-        scores = solver.guess_scores(views, np.array([num_mines]), posterior.probabilities[None])
+    if is_guess[0] and posterior.exact and isinstance(solver, ExactSolver) and entry.path is not None:  # a planner
+        scores = solver.guess_scores(views, np.array([num_mines]), solve_posterior(views, num_mines))
         chance = float(np.nanmax(scores)) if scores is not None else None
     milliseconds = 1000 * (time.perf_counter() - begin)
     is_hidden = view == HIDDEN

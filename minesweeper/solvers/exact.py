@@ -64,7 +64,7 @@ class ExactSolver(SinglesFirst):
         mask, is_guess = choose_lowest(posterior.probabilities, views, keys, 0.0, self.tie_break)
         guesses = np.flatnonzero(is_guess & posterior.exact)
         if guesses.size:
-            scores = self.guess_scores(views[guesses], num_mines[guesses], posterior.probabilities[guesses])
+            scores = self.guess_scores(views[guesses], num_mines[guesses], posterior.of(guesses))
             if scores is not None:
                 mask[guesses] = choose_highest(scores, views[guesses], keys[guesses])
         if self.endgame:
@@ -75,14 +75,14 @@ class ExactSolver(SinglesFirst):
         return mask, is_guess
 
     def guess_scores(
-        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], probabilities: NDArray[np.float64]
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior
     ) -> NDArray[np.float64] | None:
         """How good it is to open each cell where nothing is proved, or None: the lowest probability, by `tie_break`.
 
         Args:
             views: int8 [N, R, C], N at least 1.
             num_mines: int64 [N].
-            probabilities: float64 [N, R, C], the exact posterior.
+            posterior: theirs, [N], exact.
 
         Returns:
             float64 [N, R, C], NaN where the cell is no candidate.
@@ -90,7 +90,9 @@ class ExactSolver(SinglesFirst):
         if not self.looks_ahead:
             return None
         chances = np.empty(views.shape)
-        progress_chances(views, num_mines, probabilities, self.tie_margin, self.max_states, chances)
+        progress_chances(
+            views, num_mines, posterior.probabilities, posterior.log_layouts, self.tie_margin, self.max_states, chances
+        )
         return chances
 
     def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:

@@ -1,0 +1,284 @@
+"""What opening a cell would bring: each number that it may show, with its exact chance, and what would be known then.
+
+For each number the layouts are counted anew, and what would be known is summed up in some features: of the position, of
+the cell and of the position after. They do not change when the board is turned or mirrored, and suit any board.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minesweeper.board import HIDDEN, MINE
+from minesweeper.counting import COUNTED
+from minesweeper.kernels import kernel
+from minesweeper.lookahead import undisturbed_kind
+from minesweeper.posterior import MAX_STATES, Posterior, solve_each
+
+_NEAR = 0.03  # cells at most this above the lowest probability are about as good
+NUM_POSITION, NUM_CELL, NUM_OUTCOME = 11, 7, 23
+NUM_FEATURES = NUM_POSITION + NUM_CELL + NUM_OUTCOME
+
+
+class Prospects(NamedTuple):
+    """The numbers that some cells may show; M of them.
+
+    Attributes:
+        of: int64 [M], which of the cells, in order.
+        numbers: int64 [M], what it shows.
+        chances: float64 [M]; those of a cell add up to the chance that it is safe.
+        features: float32 [M, NUM_FEATURES].
+    """
+
+    of: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    chances: NDArray[np.float64]
+    features: NDArray[np.float32]
+
+
+def prospects(
+    views: NDArray[np.int8],
+    num_mines: NDArray[np.int64],
+    posterior: Posterior,
+    games: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    max_states: int = MAX_STATES,
+) -> Prospects:
+    """What opening cells would bring.
+
+    Args:
+        views: int8 [N, R, C].
+        num_mines: int64 [N].
+        posterior: theirs, [N], exact.
+        games: int64 [K], the view of each cell, in rising order.
+        cells: int64 [K], flat; hidden, and no proved mines.
+        max_states: budget of one count; a number past it is left out.
+    """
+    room = 9 * cells.size
+    of, numbers = np.empty(room, np.int64), np.empty(room, np.int64)
+    chances, features = np.empty(room), np.empty((room, NUM_FEATURES), np.float32)
+    count = _prospects(
+        views, num_mines, posterior.probabilities, posterior.log_layouts, games, cells, max_states, of, numbers,
+        chances, features,
+    )  # fmt: skip
+    return Prospects(of[:count], numbers[:count], chances[:count], features[:count])
+
+
+@kernel
+def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_states, of, numbers, chances, features):
+    rows, cols = views.shape[1:]
+    trial = np.empty((1, rows, cols), np.int8)
+    after = np.empty((1, rows, cols))
+    interior = np.empty(1)
+    log_after = np.empty(1)
+    faults = np.empty((1, 4), np.int64)
+    beside = np.empty((rows, cols), np.bool_)
+    position = np.empty(NUM_POSITION, np.float32)
+    first_of_kind = np.empty(9, np.int64)  # an undisturbed cell of this view, by its neighbours: its first row
+    last = -1
+    count = 0
+    lowest_now = 0.0
+    known_mines = 0
+    marked = 0
+    for i in range(cells.size):
+        game = games[i]
+        if game != last:
+            last = game
+            trial[0] = views[game]
+            first_of_kind[:] = -1
+            _mark_beside(views[game], beside)
+            marked = (views[game] == MINE).sum()
+            known_mines = marked
+            lowest_now = 1.0
+            for probability in probabilities[game].flat:
+                known_mines += probability == 1.0
+                if probability >= 0.0:
+                    lowest_now = min(lowest_now, probability)
+            _sum_up_position(probabilities[game], beside, num_mines[game] - known_mines, log_layouts[game], position)
+        row, col = cells[i] // cols, cells[i] % cols
+        kind = undisturbed_kind(views[game], row, col)
+        if kind >= 0 and first_of_kind[kind] >= 0:
+            j = first_of_kind[kind]
+            first = of[j]
+            while j < count and of[j] == first:
+                of[count] = i
+                numbers[count] = numbers[j]
+                chances[count] = chances[j]
+                features[count] = features[j]
+                _sum_up_cell(
+                    probabilities[game], beside, row, col, lowest_now,
+                    features[count, NUM_POSITION : NUM_POSITION + NUM_CELL],
+                )  # fmt: skip
+                j += 1
+                count += 1
+            continue
+        if kind >= 0:
+            first_of_kind[kind] = count
+        low = 0  # the least and the most that the cell can show
+        high = 0
+        for r in range(max(row - 1, 0), min(row + 2, rows)):
+            for c in range(max(col - 1, 0), min(col + 2, cols)):
+                if r != row or c != col:
+                    low += views[game, r, c] == MINE or probabilities[game, r, c] == 1.0
+                    high += views[game, r, c] == MINE or probabilities[game, r, c] > 0.0
+        for number in range(low, high + 1):
+            trial[0, row, col] = number
+            solve_each(trial, num_mines[game : game + 1], max_states, after, interior, log_after, faults)
+            if faults[0, 0] != COUNTED:
+                continue
+            of[count] = i
+            numbers[count] = number
+            chances[count] = np.exp(log_after[0] - log_layouts[game])
+            features[count, :NUM_POSITION] = position
+            start = NUM_POSITION
+            _sum_up_cell(probabilities[game], beside, row, col, lowest_now, features[count, start : start + NUM_CELL])
+            start += NUM_CELL
+            _sum_up_outcome(
+                after[0], beside, row, col, number - low, num_mines[game] - known_mines, known_mines - marked,
+                log_after[0], log_layouts[game], features[count, start:],
+            )  # fmt: skip
+            count += 1
+        trial[0, row, col] = HIDDEN
+    return count
+
+
+@kernel
+def _mark_beside(view, beside):
+    """Which cells have a number beside them."""
+    rows, cols = view.shape
+    for row in range(rows):
+        for col in range(cols):
+            beside[row, col] = False
+            for r in range(max(row - 1, 0), min(row + 2, rows)):
+                for c in range(max(col - 1, 0), min(col + 2, cols)):
+                    beside[row, col] |= view[r, c] >= 0
+
+
+@kernel
+def _sum_up_position(probabilities, beside, mines_left, log_layouts, out):
+    """The features of a position; spreads and counts are of undecided cells."""
+    rows, cols = probabilities.shape
+    num_open = 0
+    num_frontier = 0
+    lowest = 1.0
+    spread = 0.0
+    even = 0
+    for row in range(rows):
+        for col in range(cols):
+            p = probabilities[row, col]
+            if p >= 0.0 and p < 1.0:
+                num_open += 1
+                lowest = min(lowest, p)
+                if beside[row, col]:
+                    num_frontier += 1
+                    spread += p * (1.0 - p)
+                    even += 0.4 <= p <= 0.6
+    near = 0
+    for p in probabilities.flat:
+        near += p <= lowest + _NEAR
+    out[0] = lowest
+    out[1] = np.log1p(near) / 4
+    out[2] = np.log1p(num_open) / 4
+    out[3] = np.log1p(num_frontier) / 4
+    out[4] = np.log1p(max(mines_left, 0)) / 4
+    out[5] = mines_left / max(num_open, 1)
+    out[6] = num_open / (rows * cols)
+    out[7] = np.log1p(spread) / 4
+    out[8] = np.log1p(even) / 4
+    out[9] = np.log1p(log_layouts) / 4
+    out[10] = np.log(rows * cols) / 4
+
+
+@kernel
+def _sum_up_cell(probabilities, beside, row, col, lowest, out):
+    """The features of a cell."""
+    rows, cols = probabilities.shape
+    neighbours = -1
+    undecided = -1
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(col - 1, 0), min(col + 2, cols)):
+            neighbours += 1
+            undecided += 0.0 <= probabilities[r, c] < 1.0
+    from_top = min(row, rows - 1 - row, 4)
+    from_side = min(col, cols - 1 - col, 4)
+    out[0] = probabilities[row, col]
+    out[1] = 5 * (probabilities[row, col] - lowest)
+    out[2] = not beside[row, col]
+    out[3] = undecided / 8
+    out[4] = neighbours / 8
+    out[5] = min(from_top, from_side) / 4
+    out[6] = max(from_top, from_side) / 4
+
+
+@kernel
+def _sum_up_outcome(after, beside, row, col, need, mines_left, proved_mines, log_after, log_now, out):
+    """The features of the position after the cell shows `need` mines more than are proved, whose posterior is `after`.
+
+    Args:
+        mines_left: that were not proved before.
+        proved_mines: hidden cells that were proved mines before.
+    """
+    rows, cols = after.shape
+    num_open = 0
+    num_frontier = 0
+    num_safe = 0
+    num_mine = 0
+    lowest = 1.0
+    spread = 0.0
+    frontier_spread = 0.0
+    even = 0
+    good = 0
+    interior = 0.0
+    for r in range(rows):
+        for c in range(cols):
+            p = after[r, c]
+            if not p >= 0.0:
+                continue
+            lowest = min(lowest, p)
+            if p == 0.0:
+                num_safe += 1
+            elif p == 1.0:
+                num_mine += 1
+            else:
+                num_open += 1
+                spread += p * (1.0 - p)
+                good += p < 0.1
+                if beside[r, c] or (abs(r - row) <= 1 and abs(c - col) <= 1):
+                    num_frontier += 1
+                    frontier_spread += p * (1.0 - p)
+                    even += 0.4 <= p <= 0.6
+                else:
+                    interior = p
+    near = 0
+    if num_safe == 0:
+        for p in after.flat:
+            near += p <= lowest + _NEAR
+    safe_beside = 0
+    open_beside = 0
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(col - 1, 0), min(col + 2, cols)):
+            safe_beside += after[r, c] == 0.0
+            open_beside += 0.0 < after[r, c] < 1.0
+    out[0] = lowest == 1.0
+    out[1] = np.log1p(num_safe) / 2
+    out[2] = num_safe >= 1
+    out[3] = num_safe >= 2
+    out[4] = safe_beside / 8
+    out[5] = lowest if lowest < 1.0 else 0.0
+    out[6] = np.log1p(near) / 4 if lowest < 1.0 else 0.0
+    out[7] = np.log1p(max(num_mine - proved_mines, 0)) / 2
+    out[8] = np.log1p(log_after) / 4
+    out[9] = (log_now - log_after) / 4
+    out[10] = np.log1p(spread) / 4
+    out[11] = np.log1p(frontier_spread) / 4
+    out[12] = np.log1p(num_open) / 4
+    out[13] = np.log1p(num_open - num_frontier) / 4
+    out[14] = interior
+    out[15] = np.log1p(even) / 4
+    out[16] = np.log1p(good) / 4
+    out[17] = need == 0
+    out[18] = need == 1
+    out[19] = need == 2
+    out[20] = need >= 3
+    out[21] = open_beside / 8
+    out[22] = (mines_left - (num_mine - proved_mines)) / max(num_open + num_safe, 1)
