@@ -11,7 +11,7 @@ The steps, for one view (see `frontier.py` for the terms):
 On large boards each mine of a layout weighs a factor, the tilt, chosen so that the known total is the likely one. All
 layouts have the same total, so this changes no probability; without it the total could lie in a tail too small for
 floating point. Counts are float64, without tilt exact up to 2**53, and rescaled by powers of two when they grow.
-Whether a layout exists at all never depends on rounding: a positive value is kept at or above `_TINY`, so zero means
+Whether a layout exists at all never depends on rounding: a positive value is kept at or above `TINY`, so zero means
 "no layout".
 """
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from minesweeper.kernels import kernel
 
-_TINY = 1e-280
+TINY = 1e-280
 _BIG = 1e100
 _SLOTS_IN_FIRST = 16  # open clues in a state's first word, four bits each
 MAX_OPEN_CLUES = 27  # the second word has eleven more, below its mine count
@@ -92,11 +92,11 @@ def new_layers():
 
 
 @kernel
-def _scale(values, factor):
+def scale(values, factor):
     """Multiplies by `factor` in place; what was positive stays so."""
     for i in range(values.size):
         if values[i] > 0.0:
-            values[i] = max(values[i] * factor, _TINY)
+            values[i] = max(values[i] * factor, TINY)
 
 
 @kernel
@@ -229,7 +229,7 @@ def sweep(order, boxes, need, ways, layers, num_states, num_edges, layer_start, 
                     if layers.word_1[found] == new_1 and layers.word_2[found] == new_2:
                         break
                     place = (place + 1) & slot_mask
-                layers.forward[found] += max(value * ways[size, mines], _TINY)
+                layers.forward[found] += max(value * ways[size, mines], TINY)
                 layers.target[num_edges] = found
                 num_edges += 1
         if next_end == end:
@@ -241,7 +241,7 @@ def sweep(order, boxes, need, ways, layers, num_states, num_edges, layer_start, 
             largest = layers.forward[begin:end].max()
             if not 1 / _BIG < largest < _BIG:
                 power = 2.0 ** np.floor(np.log2(largest))
-                _scale(layers.forward[begin:end], 1 / power)
+                scale(layers.forward[begin:end], 1 / power)
                 log_scale += np.log(power)
     layer_start[order.size] = begin
     return COUNTED, -1, layers, table, end, num_edges, log_scale
@@ -271,7 +271,7 @@ def sweep_back(order, boxes, ways, layers, layer_start, num_states, backward, pr
                 after = backward[layers.target[layers.first_edge[state] + k]]
                 if after > 0.0:
                     mines = layers.least[state] + k
-                    weight = max(ways[size, mines] * after, _TINY)
+                    weight = max(ways[size, mines] * after, TINY)
                     completions += weight
                     mine_share += mines * weight
                     can_be_mine |= mines > 0
@@ -287,7 +287,7 @@ def sweep_back(order, boxes, ways, layers, layer_start, num_states, backward, pr
         else:
             probability[box] = not_proved(expected / total / size)
         if largest > 0.0 and not 1 / _BIG < largest < _BIG:
-            _scale(backward[begin:end], 1.0 / largest)
+            scale(backward[begin:end], 1.0 / largest)
 
 
 @kernel
@@ -299,11 +299,11 @@ def weighted_ways(tilt):
 @kernel
 def not_proved(probability):
     """The nearest probability that does not read as a proof."""
-    return min(max(probability, _TINY), 1.0 - 2.0**-53)
+    return min(max(probability, TINY), 1.0 - 2.0**-53)
 
 
 @kernel
-def _interior_weights(num_interior, mines_left, least, most, tilt):
+def interior_weights(num_interior, mines_left, least, most, tilt):
     """C(num_interior, m) * tilt**m for m = mines_left - total, total = least..most, over the largest of them.
 
     Returns:
@@ -319,11 +319,11 @@ def _interior_weights(num_interior, mines_left, least, most, tilt):
     value = 1.0
     weights[mines_left - peak - least] = value
     for m in range(peak + 1, high + 1):
-        value = max(value * tilt * (num_interior - m + 1) / m, _TINY)
+        value = max(value * tilt * (num_interior - m + 1) / m, TINY)
         weights[mines_left - m - least] = value
     value = 1.0
     for m in range(peak - 1, low - 1, -1):
-        value = max(value * (m + 1) / (num_interior - m) / tilt, _TINY)
+        value = max(value * (m + 1) / (num_interior - m) / tilt, TINY)
         weights[mines_left - m - least] = value
     return weights, log_scale
 
@@ -340,7 +340,7 @@ def normalise(values):
     largest = values.max()
     if largest <= 0.0:
         return 0.0
-    _scale(values, 1.0 / largest)
+    scale(values, 1.0 / largest)
     return np.log(largest)
 
 
@@ -429,9 +429,9 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left, tilt):
         target = before[offsets[c + 1] : offsets[c + 2]]
         for i in range(sizes[c]):
             for j in range(lengths[c]):
-                _add_product(target, i + j, before[offsets[c] + i], polynomials[starts[c] + j])
+                add_product(target, i + j, before[offsets[c] + i], polynomials[starts[c] + j])
         log_layouts += normalise(target)
-    after, log_scale = _interior_weights(num_interior, mines_left, least, most, tilt)
+    after, log_scale = interior_weights(num_interior, mines_left, least, most, tilt)
 
     last = before[offsets[num_components] : offsets[num_components + 1]]
     total = 0.0
@@ -441,7 +441,7 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left, tilt):
     can_lack = False
     for i in range(last.size):
         if last[i] > 0.0 and after[i] > 0.0:
-            weight = max(last[i] * after[i], _TINY)
+            weight = max(last[i] * after[i], TINY)
             mines = mines_left - least - i
             total += weight
             expected += weight * mines
@@ -456,8 +456,8 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left, tilt):
         following = np.zeros(sizes[c])
         for j in range(lengths[c]):
             for i in range(sizes[c]):
-                _add_product(weights, starts[c] + j, before[offsets[c] + i], after[i + j])
-                _add_product(following, i, polynomials[starts[c] + j], after[i + j])
+                add_product(weights, starts[c] + j, before[offsets[c] + i], after[i + j])
+                add_product(following, i, polynomials[starts[c] + j], after[i + j])
         normalise(weights[starts[c] : starts[c + 1]])
         normalise(following)
         after = following
@@ -465,10 +465,10 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left, tilt):
 
 
 @kernel
-def _add_product(values, place, a, b):
+def add_product(values, place, a, b):
     """values[place] += a * b, which stays positive when both are."""
     if a > 0.0 and b > 0.0:
-        values[place] += max(a * b, _TINY)
+        values[place] += max(a * b, TINY)
 
 
 @kernel

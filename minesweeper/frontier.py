@@ -128,15 +128,9 @@ class Boxes(NamedTuple):
 
 
 @kernel
-def make_boxes(field, width):
-    """The boxes of a field after `single_point`.
-
-    Returns:
-        boxes (`order` and `start` still unset), number of boxes, number of active clues, number of interior cells.
-    """
-    offsets = neighbour_offsets(width)
-    cells = field.size
-    boxes = Boxes(
+def new_boxes(cells):
+    """Room for that many boxes, clues and cells of the field, all unset."""
+    return Boxes(
         np.empty(cells, np.int32),
         np.empty(cells, np.int8),
         np.empty(cells, np.int32),
@@ -148,6 +142,18 @@ def make_boxes(field, width):
         np.empty(cells, np.int32),
         np.empty(cells + 1, np.int32),
     )
+
+
+@kernel
+def make_boxes(field, width):
+    """The boxes of a field after `single_point`.
+
+    Returns:
+        boxes (`order` and `start` still unset), number of boxes, number of active clues, number of interior cells.
+    """
+    offsets = neighbour_offsets(width)
+    cells = field.size
+    boxes = new_boxes(cells)
     clue_id = np.full(cells, -1, np.int32)
     shape = np.empty(cells, np.int32)  # of each box: where its clues lie, seen from the first one, as bits
     around = np.empty(8, np.int32)

@@ -1,7 +1,8 @@
 """What opening a cell would bring: each number that it may show, with its exact chance, and what would be known then.
 
-For each number the layouts are counted anew, and what would be known is summed up in some features: of the position, of
-the cell and of the position after. They do not change when the board is turned or mirrored, and suit any board.
+For each number the layouts are counted anew (`recount.py`), and what would be known is summed up in some features: of
+the position, of the cell and of the position after. They do not change when the board is turned or mirrored, and suit
+any board.
 """
 
 from typing import NamedTuple
@@ -11,11 +12,16 @@ from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN, MINE
 from minesweeper.counting import COUNTED
+from minesweeper.frontier import new_boxes
 from minesweeper.kernels import kernel
 from minesweeper.lookahead import undisturbed_kind
 from minesweeper.posterior import MAX_STATES, Posterior, solve_each
+from minesweeper.recount import begin, new_room, recount
 
 _NEAR = 0.03  # cells at most this above the lowest probability are about as good
+_SAME = 1e-9  # a probability this close to a bound counts as on it, however it was rounded
+_ENOUGH_STATES = 100_000  # a budget that `recount`, which has its own, stays below
+_INTERIOR, _FRONTIER, _BESIDE_CELL = 0, 1, 2  # where cells lie once the cell is opened
 NUM_POSITION, NUM_CELL, NUM_OUTCOME = 11, 7, 23
 NUM_FEATURES = NUM_POSITION + NUM_CELL + NUM_OUTCOME
 
@@ -67,19 +73,24 @@ def prospects(
 @kernel
 def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_states, of, numbers, chances, features):
     rows, cols = views.shape[1:]
+    room = new_room(rows, cols)
+    boxes, num_parts, num_interior, num_known = new_boxes(1), 0, 0, 0
+    groups = _Groups(np.empty(rows * cols + 2), np.empty(rows * cols + 2, np.int64), np.empty(rows * cols + 2, np.int8))
     trial = np.empty((1, rows, cols), np.int8)
     after = np.empty((1, rows, cols))
     interior = np.empty(1)
     log_after = np.empty(1)
     faults = np.empty((1, 4), np.int64)
     beside = np.empty((rows, cols), np.bool_)
-    position = np.empty(NUM_POSITION, np.float32)
+    start = NUM_POSITION + NUM_CELL
+    of_cell = np.empty(start, np.float32)
     first_of_kind = np.empty(9, np.int64)  # an undisturbed cell of this view, by its neighbours: its first row
     last = -1
     count = 0
     lowest_now = 0.0
-    known_mines = 0
+    known_mines = 0  # marked or proved
     marked = 0
+    is_quick = False
     for i in range(cells.size):
         game = games[i]
         if game != last:
@@ -94,8 +105,14 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
                 known_mines += probability == 1.0
                 if probability >= 0.0:
                     lowest_now = min(lowest_now, probability)
-            _sum_up_position(probabilities[game], beside, num_mines[game] - known_mines, log_layouts[game], position)
+            _sum_up_position(
+                probabilities[game], beside, num_mines[game] - known_mines, log_layouts[game], of_cell[:NUM_POSITION]
+            )
+            is_quick = lowest_now > 0.0 and max_states >= _ENOUGH_STATES
+            if is_quick:
+                is_quick, boxes, num_parts, num_interior, num_known = begin(views[game], room)
         row, col = cells[i] // cols, cells[i] % cols
+        _sum_up_cell(probabilities[game], beside, row, col, lowest_now, of_cell[NUM_POSITION:])
         kind = undisturbed_kind(views[game], row, col)
         if kind >= 0 and first_of_kind[kind] >= 0:
             j = first_of_kind[kind]
@@ -104,11 +121,8 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
                 of[count] = i
                 numbers[count] = numbers[j]
                 chances[count] = chances[j]
-                features[count] = features[j]
-                _sum_up_cell(
-                    probabilities[game], beside, row, col, lowest_now,
-                    features[count, NUM_POSITION : NUM_POSITION + NUM_CELL],
-                )  # fmt: skip
+                features[count, :start] = of_cell
+                features[count, start:] = features[j, start:]
                 j += 1
                 count += 1
             continue
@@ -121,25 +135,78 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
                 if r != row or c != col:
                     low += views[game, r, c] == MINE or probabilities[game, r, c] == 1.0
                     high += views[game, r, c] == MINE or probabilities[game, r, c] > 0.0
+        is_found, num_beside, num_boxes, num_others = False, 0, 0, 0
+        if is_quick:
+            is_found, num_beside, num_boxes, num_others = recount(
+                (row + 1) * (cols + 2) + col + 1, cols + 2, boxes, num_parts, num_interior, num_mines[game] - num_known,
+                room,
+            )  # fmt: skip
         for number in range(low, high + 1):
-            trial[0, row, col] = number
-            solve_each(trial, num_mines[game : game + 1], max_states, after, interior, log_after, faults)
-            if faults[0, 0] != COUNTED:
-                continue
+            if is_found:
+                value = number - num_beside
+                log_now = room.found.log_layouts[value]
+                if np.isnan(log_now):
+                    continue
+                num_groups = _group_boxes(room.found, value, num_boxes, num_others, num_known - marked, groups)
+            else:
+                trial[0, row, col] = number
+                solve_each(trial, num_mines[game : game + 1], max_states, after, interior, log_after, faults)
+                trial[0, row, col] = HIDDEN
+                if faults[0, 0] != COUNTED:
+                    continue
+                log_now = log_after[0]
+                num_groups = _group_cells(after[0], beside, row, col, groups)
             of[count] = i
             numbers[count] = number
-            chances[count] = np.exp(log_after[0] - log_layouts[game])
-            features[count, :NUM_POSITION] = position
-            start = NUM_POSITION
-            _sum_up_cell(probabilities[game], beside, row, col, lowest_now, features[count, start : start + NUM_CELL])
-            start += NUM_CELL
+            chances[count] = np.exp(log_now - log_layouts[game])
+            features[count, :start] = of_cell
             _sum_up_outcome(
-                after[0], beside, row, col, number - low, num_mines[game] - known_mines, known_mines - marked,
-                log_after[0], log_layouts[game], features[count, start:],
+                groups, num_groups, number - low, num_mines[game] - known_mines, known_mines - marked, log_now,
+                log_layouts[game], features[count, start:],
             )  # fmt: skip
             count += 1
-        trial[0, row, col] = HIDDEN
     return count
+
+
+class _Groups(NamedTuple):
+    """Hidden cells after a number, those that are alike together; G groups."""
+
+    probability: NDArray[np.float64]  # [G]
+    size: NDArray[np.int64]  # [G]
+    place: NDArray[np.int8]  # [G]
+
+
+@kernel
+def _group_boxes(found, value, num_boxes, num_interior, num_mines, groups):
+    """Fills `groups` from `recount`; `num_mines` hidden cells were proved before. Returns their number."""
+    for box in range(num_boxes):
+        groups.probability[box] = found.probability[box, value]
+        groups.size[box] = found.size[box]
+        groups.place[box] = _BESIDE_CELL if found.is_beside[box] else _FRONTIER
+    groups.probability[num_boxes] = found.interior[value]
+    groups.size[num_boxes] = num_interior
+    groups.place[num_boxes] = _INTERIOR
+    num_groups = num_boxes + (num_interior > 0)
+    groups.probability[num_groups] = 1.0
+    groups.size[num_groups] = num_mines
+    groups.place[num_groups] = _INTERIOR
+    return num_groups + (num_mines > 0)
+
+
+@kernel
+def _group_cells(after, beside, row, col, groups):
+    """Fills `groups` from the posterior after the cell is opened, cell by cell. Returns their number."""
+    rows, cols = after.shape
+    num_groups = 0
+    for r in range(rows):
+        for c in range(cols):
+            if after[r, c] >= 0.0:
+                is_near = abs(r - row) <= 1 and abs(c - col) <= 1
+                groups.probability[num_groups] = after[r, c]
+                groups.size[num_groups] = 1
+                groups.place[num_groups] = _BESIDE_CELL if is_near else _FRONTIER if beside[r, c] else _INTERIOR
+                num_groups += 1
+    return num_groups
 
 
 @kernel
@@ -172,10 +239,10 @@ def _sum_up_position(probabilities, beside, mines_left, log_layouts, out):
                 if beside[row, col]:
                     num_frontier += 1
                     spread += p * (1.0 - p)
-                    even += 0.4 <= p <= 0.6
+                    even += 0.4 - _SAME <= p <= 0.6 + _SAME
     near = 0
     for p in probabilities.flat:
-        near += p <= lowest + _NEAR
+        near += p <= lowest + _NEAR + _SAME
     out[0] = lowest
     out[1] = np.log1p(near) / 4
     out[2] = np.log1p(num_open) / 4
@@ -211,54 +278,50 @@ def _sum_up_cell(probabilities, beside, row, col, lowest, out):
 
 
 @kernel
-def _sum_up_outcome(after, beside, row, col, need, mines_left, proved_mines, log_after, log_now, out):
-    """The features of the position after the cell shows `need` mines more than are proved, whose posterior is `after`.
+def _sum_up_outcome(groups, num_groups, need, mines_left, proved_mines, log_after, log_now, out):
+    """The features of the position after the cell shows `need` mines more than are proved.
 
     Args:
         mines_left: that were not proved before.
         proved_mines: hidden cells that were proved mines before.
     """
-    rows, cols = after.shape
     num_open = 0
     num_frontier = 0
     num_safe = 0
     num_mine = 0
+    safe_beside = 0
+    open_beside = 0
     lowest = 1.0
     spread = 0.0
     frontier_spread = 0.0
     even = 0
     good = 0
     interior = 0.0
-    for r in range(rows):
-        for c in range(cols):
-            p = after[r, c]
-            if not p >= 0.0:
-                continue
-            lowest = min(lowest, p)
-            if p == 0.0:
-                num_safe += 1
-            elif p == 1.0:
-                num_mine += 1
+    for i in range(num_groups):
+        p = groups.probability[i]
+        size = groups.size[i]
+        place = groups.place[i]
+        lowest = min(lowest, p)
+        if p == 0.0:
+            num_safe += size
+            safe_beside += size if place == _BESIDE_CELL else 0
+        elif p == 1.0:
+            num_mine += size
+        else:
+            num_open += size
+            spread += size * p * (1.0 - p)
+            good += size if p < 0.1 - _SAME else 0
+            open_beside += size if place == _BESIDE_CELL else 0
+            if place == _INTERIOR:
+                interior = p
             else:
-                num_open += 1
-                spread += p * (1.0 - p)
-                good += p < 0.1
-                if beside[r, c] or (abs(r - row) <= 1 and abs(c - col) <= 1):
-                    num_frontier += 1
-                    frontier_spread += p * (1.0 - p)
-                    even += 0.4 <= p <= 0.6
-                else:
-                    interior = p
+                num_frontier += size
+                frontier_spread += size * p * (1.0 - p)
+                even += size if 0.4 - _SAME <= p <= 0.6 + _SAME else 0
     near = 0
     if num_safe == 0:
-        for p in after.flat:
-            near += p <= lowest + _NEAR
-    safe_beside = 0
-    open_beside = 0
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(col - 1, 0), min(col + 2, cols)):
-            safe_beside += after[r, c] == 0.0
-            open_beside += 0.0 < after[r, c] < 1.0
+        for i in range(num_groups):
+            near += groups.size[i] if groups.probability[i] <= lowest + _NEAR + _SAME else 0
     out[0] = lowest == 1.0
     out[1] = np.log1p(num_safe) / 2
     out[2] = num_safe >= 1
