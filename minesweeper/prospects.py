@@ -5,16 +5,17 @@ the position, of the cell and of the position after. They do not change when the
 any board.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.board import HIDDEN, MINE
+from minesweeper.components import frontier_mask
 from minesweeper.counting import COUNTED
 from minesweeper.frontier import new_boxes
 from minesweeper.kernels import kernel
-from minesweeper.lookahead import undisturbed_kind
 from minesweeper.posterior import MAX_STATES, Posterior, solve_each
 from minesweeper.recount import begin, new_room, recount
 
@@ -24,6 +25,9 @@ _ENOUGH_STATES = 100_000  # a budget that `recount`, which has its own, stays be
 _INTERIOR, _FRONTIER, _BESIDE_CELL = 0, 1, 2  # where cells lie once the cell is opened
 NUM_POSITION, NUM_CELL, NUM_OUTCOME = 11, 7, 23
 NUM_FEATURES = NUM_POSITION + NUM_CELL + NUM_OUTCOME
+_IS_WON, _IS_PROVING = 0, 2  # features of the position after
+_CELLS_OF_A_PASS = 2048
+_DIGITS = 7  # of a score: float32 networks tell equal cells apart by less
 
 
 class Prospects(NamedTuple):
@@ -40,6 +44,12 @@ class Prospects(NamedTuple):
     numbers: NDArray[np.int64]
     chances: NDArray[np.float64]
     features: NDArray[np.float32]
+
+    @property
+    def leads_on(self) -> NDArray[np.bool_]:
+        """Whether a cell is proved safe then, or the game is won, bool [M]."""
+        first = NUM_POSITION + NUM_CELL
+        return (self.features[:, first + _IS_WON] > 0) | (self.features[:, first + _IS_PROVING] > 0)
 
 
 def prospects(
@@ -68,6 +78,82 @@ def prospects(
         chances, features,
     )  # fmt: skip
     return Prospects(of[:count], numbers[:count], chances[:count], features[:count])
+
+
+def cell_scores(
+    views: NDArray[np.int8],
+    num_mines: NDArray[np.int64],
+    posterior: Posterior,
+    cells: NDArray[np.int64],
+    worth: Callable[[Prospects, NDArray[np.int64], NDArray[np.int64]], NDArray],
+    max_states: int = MAX_STATES,
+) -> NDArray[np.float64]:
+    """What some cells are worth: the sum over the numbers that each may show of its chance times what it is worth.
+
+    Args:
+        views, num_mines, posterior, max_states: as for `prospects`.
+        cells: int64 [N, K], flat; -1: none.
+        worth: what each number is worth, [M], of prospects and the games and the cells that they were asked for.
+
+    Returns:
+        float64 [N, R, C], rounded so that equal cells are equal; NaN elsewhere.
+    """
+    scores = np.full((len(views), views[0].size), np.nan)
+    every_game, place = np.nonzero(cells >= 0)
+    for start in range(0, every_game.size, _CELLS_OF_A_PASS):
+        part = slice(start, start + _CELLS_OF_A_PASS)
+        games, asked = every_game[part], cells[every_game[part], place[part]]
+        found = prospects(views, num_mines, posterior, games, asked, max_states)
+        sums = np.bincount(found.of, found.chances * worth(found, games, asked), games.size)
+        scores[games, asked] = sums.round(_DIGITS)
+    return scores.reshape(views.shape)
+
+
+def most_promising(views: NDArray[np.int8], posterior: Posterior, margin: float, most: int = 0) -> NDArray[np.int64]:
+    """The cells worth a look at guesses: the lowest probabilities first, of equal ones those with the fewest undecided
+    neighbours, those on the frontier before the others.
+
+    Args:
+        views: int8 [N, R, C].
+        posterior: theirs, [N].
+        margin: cells at most this above the lowest probability.
+        most: of them; 0: all.
+
+    Returns:
+        int64 [N, K], flat; -1: no more.
+    """
+    probabilities = np.nan_to_num(posterior.probabilities, nan=2.0)
+    lowest = probabilities.min(axis=(1, 2), keepdims=True)
+    is_candidate = (views == HIDDEN) & (probabilities <= lowest + margin + _SAME)
+    order = np.round(probabilities, 9) * 1e6 + undecided_around(probabilities) + 0.5 * ~frontier_mask(views)
+    order = np.where(is_candidate, order, np.inf).reshape(len(views), -1)
+    count = int(is_candidate.sum(axis=(1, 2)).max(initial=1))
+    cells = np.argsort(order, axis=1, kind="stable")[:, : min(most, count) if most else count]
+    return np.where(np.isfinite(np.take_along_axis(order, cells, 1)), cells, -1)
+
+
+def undecided_around(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many of the up to eight neighbours of each cell are neither known nor proved, [N, R, C].
+
+    Args:
+        probabilities: float64 [N, R, C], above 1 or NaN where revealed.
+    """
+    is_undecided = np.pad((probabilities > 0) & (probabilities < 1), ((0, 0), (1, 1), (1, 1))).astype(np.int64)
+    rows = is_undecided[:, 1:-1] + is_undecided[:, :-2] + is_undecided[:, 2:]
+    return rows[:, :, 1:-1] + rows[:, :, :-2] + rows[:, :, 2:] - is_undecided[:, 1:-1, 1:-1]
+
+
+@kernel
+def undisturbed_kind(view, row, col):
+    """How many neighbours the cell has, or -1 if a revealed cell is within two steps of it."""
+    rows, cols = view.shape
+    neighbours = -1
+    for r in range(max(row - 2, 0), min(row + 3, rows)):
+        for c in range(max(col - 2, 0), min(col + 3, cols)):
+            if view[r, c] != HIDDEN:
+                return -1
+            neighbours += abs(r - row) <= 1 and abs(c - col) <= 1
+    return neighbours
 
 
 @kernel

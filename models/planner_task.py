@@ -25,10 +25,10 @@ from minesweeper import LOST, PLAYING, WON, Games, Solver, make_solver
 from minesweeper.arena import choice_keys
 from minesweeper.components import frontier_mask
 from minesweeper.posterior import Posterior
-from minesweeper.prospects import NUM_FEATURES, prospects
+from minesweeper.prospects import NUM_FEATURES, most_promising, prospects, undecided_around
 from minesweeper.proving import open_proved
 from models.labelled import Labelled
-from models.planner import PlannerSolver, most_promising, undecided_around
+from models.planner import PlannerSolver
 from models.planner_net import win_chances
 from models.ranks import Ranks
 from models.task import Batch, Task
@@ -73,7 +73,7 @@ class PlannerTask(Task):
         found = prospects(games.views, mines, posterior, of_game, seen)
         chances = win_chances(averaged, torch.from_numpy(found.features)).numpy()
         scores = np.full(looked_at.shape, -1.0)
-        scores[is_seen] = np.bincount(found.of, found.chances * chances, seen.size)
+        scores[is_seen] = np.bincount(found.of, found.chances * chances, seen.size).round(6)  # equal cells are equal
         is_tried = is_seen & self.is_tried(games, scores, step)
         is_mine = np.take_along_axis(games.mines.reshape(games.num_games, -1), looked_at.clip(0), 1)
         is_safe = is_tried & ~is_mine
@@ -147,12 +147,12 @@ class PlannerTask(Task):
         num_over = num_won = 0
         posterior = open_proved(games)
         for _ in range(_MOST_BEGINNINGS):
-            is_over = games.status != PLAYING
-            if not is_over.any():
+            is_new = (games.status != PLAYING) | ((games.moves == 0) & opens)
+            if not is_new.any():
                 break
             over, won = self.begin_games(games, opens)
             num_over, num_won = num_over + over, num_won + won
-            slots = np.flatnonzero(is_over)
+            slots = np.flatnonzero(is_new)
             posterior.put(slots, open_proved(games, slots).of(slots))
         return num_over, num_won, posterior
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.endgame import GAVE_UP, endgame_values
-from minesweeper.lookahead import progress_chances
 from minesweeper.posterior import MAX_STATES, Posterior, check_max_states, solve_posterior
+from minesweeper.prospects import Prospects, cell_scores, most_promising
 from minesweeper.solvers.base import TIE_BREAKS, check_share, choose_highest, choose_lowest
 from minesweeper.solvers.singles_first import SinglesFirst
 
@@ -89,11 +89,12 @@ class ExactSolver(SinglesFirst):
         """
         if not self.looks_ahead:
             return None
-        chances = np.empty(views.shape)
-        progress_chances(
-            views, num_mines, posterior.probabilities, posterior.log_layouts, self.tie_margin, self.max_states, chances
-        )
-        return chances
+
+        def worth(found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.bool_]:
+            return found.leads_on
+
+        cells = most_promising(views, posterior, self.tie_margin)
+        return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
 
     def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:
         """Whether at most `endgame` layouts are left, bool [N]."""
