@@ -274,7 +274,7 @@ def test_all_solvers(saved):
     ("override", "message"),
     [
         ("solvers=[exact,greedy]", f"solver must be one of {', '.join(SOLVERS)}, planner, got 'greedy'"),
-        ("solvers=[{name:planner,depth:3}]", "solver planner has no setting 'depth'; it has ckpt, margin, look_ahead"),
+        ("solvers=[{name:planner,depth:3}]", "solver planner has no setting 'depth'; it has ckpt, margin, candidates"),
         (
             "solvers=[{name:planner,ckpt:missing.pt}]",
             "no planner at 'missing.pt'; train one with `python",

@@ -86,8 +86,10 @@ def test_endgame_gives_up_in_time():
 def test_progress_equals_plain_enumeration(rows, cols, mines):
     views = np.unique(stuck_views(rows, cols, mines), axis=0)[:8]
     chances = np.empty(views.shape)
-    probabilities = solve_posterior(views, mines).probabilities
-    progress_chances(views, np.full(len(views), mines), probabilities, 1.0, 10**6, chances)
+    posterior = solve_posterior(views, mines)
+    progress_chances(
+        views, np.full(len(views), mines), posterior.probabilities, posterior.log_layouts, 1.0, 10**6, chances
+    )
     for view, chance in zip(views, chances, strict=True):
         hidden, layouts = layouts_of(view, mines)
         np.testing.assert_array_equal(np.isnan(chance), view != HIDDEN)
@@ -105,9 +107,10 @@ def test_progress_equals_plain_enumeration(rows, cols, mines):
 def test_margin_asks_near_the_lowest_alone():
     view = np.full((3, 9), HIDDEN, np.int8)
     view[1, 1] = 2
-    probabilities = solve_posterior(view[None], 4).probabilities
+    posterior = solve_posterior(view[None], 4)
+    probabilities = posterior.probabilities
     chances = np.empty((1, 3, 9))
-    progress_chances(view[None], np.array([4]), probabilities, 0.0, 10**6, chances)
+    progress_chances(view[None], np.array([4]), probabilities, posterior.log_layouts, 0.0, 10**6, chances)
     lowest = np.nanmin(probabilities)
     np.testing.assert_array_equal(~np.isnan(chances), np.nan_to_num(probabilities, nan=9) <= lowest)
     assert chances[0, 0, 8] > chances[0, 1, 6]  # a corner shows a zero more often than a cell of eight neighbours

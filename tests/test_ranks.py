@@ -23,7 +23,7 @@ def train_in(processes, run_dir, *settings):
 
 @pytest.mark.parametrize(
     "task",
-    [(*TINY_CNN, "target=posterior"), ("task=planner", "model.width=4", "model.depth=5", "rollout_steps=2")],
+    [(*TINY_CNN, "target=posterior"), ("task=planner", "model.width=4", "model.depth=2", "rollout_steps=2")],
     ids=["mines", "planner"],
 )
 def test_two_processes_learn_what_one_does(tmp_path, task):
@@ -37,9 +37,10 @@ def test_two_processes_learn_what_one_does(tmp_path, task):
         assert one["progress"][key] == two["progress"][key], key
     for key, values in one["model"].items():
         torch.testing.assert_close(two["model"][key], values, atol=1e-6, rtol=1e-5)
-    assert not torch.equal(one["model"]["stem.weight"], one["averaged"]["stem.weight"])
+    first = next(iter(one["model"]))
+    assert not torch.equal(one["model"][first], one["averaged"][first])
     for key, values in one["live_games"][0].items():
-        torch.testing.assert_close(two["live_games"][0][key], values, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(two["live_games"][0][key], values, atol=1e-6, rtol=1e-5, equal_nan=True)
     assert scalars(tmp_path / "two")["eval/win_rate"] == scalars(tmp_path / "one")["eval/win_rate"]
 
     train_in(2, tmp_path / "three", f"resume={tmp_path / 'one' / 'last.pt'}", "games=60")

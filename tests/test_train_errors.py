@@ -18,11 +18,11 @@ FIRST_CELLS = "random, corner, centre, solver or [row, col]"
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("task=planner", "task=planner needs a model that takes views, probabilities, num_mines; CNN takes"),
+        ("task=planner", "task=planner needs a model that takes features; CNN takes"),
         ("task=planner candidates=0", "candidates must be an integer from 1 to 100, got 0"),
         ("task=planner margin=2", f"margin must be {SHARE}, got 2"),
         ("task=planner explore=-1", f"explore must be {SHARE}, got -1"),
-        ("task=planner afterwards=x", f"afterwards must be {SHARE}, got 'x'"),
+        ("task=planner contrast=x", "contrast must be a number from 0 to 1000, got 'x'"),
         ("task=planner replay=0.5", "replay must be an integer from 0 to 100, got 0.5"),
         ("task=planner endgame=0.5", "endgame must be an integer from 0 to 100000, got 0.5"),
         ("task=planner rollout_steps=-1", "rollout_steps must be an integer of at least 0, got -1"),
