@@ -67,7 +67,7 @@ def prospects(
         num_mines: int64 [N].
         posterior: theirs, [N], exact.
         games: int64 [K], the view of each cell, in rising order.
-        cells: int64 [K], flat; hidden, and no proved mines.
+        cells: int64 [K], flat; a proved mine shows no number.
         max_states: budget of one count; a number past it is left out.
     """
     room = 9 * cells.size
@@ -198,6 +198,8 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
             if is_quick:
                 is_quick, boxes, num_parts, num_interior, num_known = begin(views[game], room)
         row, col = cells[i] // cols, cells[i] % cols
+        if not probabilities[game, row, col] < 1.0:
+            continue  # it shows no number
         _sum_up_cell(probabilities[game], beside, row, col, lowest_now, of_cell[NUM_POSITION:])
         kind = undisturbed_kind(views[game], row, col)
         if kind >= 0 and first_of_kind[kind] >= 0:
