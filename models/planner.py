@@ -43,10 +43,10 @@ class PlannerSolver(ExactSolver):
     def __init__(
         self,
         model: nn.Module,
-        margin: float = 0.05,
-        candidates: int = 0,
+        margin: float = 0.06,
+        candidates: int = 10,
         look_ahead: int = 0,
-        endgame: int = 1000,
+        endgame: int = 200,
         max_states: int = MAX_STATES,
     ) -> None:
         check_share("margin", margin)

@@ -1,7 +1,7 @@
 """Markdown tables: those of README.md, and the ones behind each figure of results/REPORT.md."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from statistics import mean
 
@@ -13,6 +13,7 @@ from reporting.levers import grouped
 from reporting.reliability import KINDS, by_panel, divergence
 
 REGRETS_BY = (("what", CLASSES), ("mines_left", MINES_LEFT), ("component", COMPONENTS))
+BEST_ZERO = {"beginner": "[2, 2]", "intermediate": "[2, 2]", "expert": "[3, 3]"}  # as benchmarks/first_cells.py finds
 NEAR = 0.01  # a run is near its best win rate from the first evaluation that is this close to it
 
 
@@ -30,9 +31,17 @@ def share(result: Result) -> str:
     return f"{100 * result.win_rate:.2f} ±{50 * (result.high - result.low):.2f} ({games})"
 
 
-def strategies_table(data: Data, first_click: str, first_cell: str) -> str:
-    """README: a line for each solver, win rate with its interval and games on each mode, and the time a game."""
-    results = {(row.label, row.mode): row for row in data.at(first_click, first_cell)}
+def strategies_table(data: Data, first_click: str, first_cells: Mapping[str, str]) -> str:
+    """README: a line for each solver, win rate with its interval and games on each mode, and the time a game.
+
+    Args:
+        first_cells: the first cell of each mode.
+    """
+    results = {
+        (row.label, row.mode): row
+        for mode, first_cell in first_cells.items()
+        for row in data.at(first_click, first_cell, mode)
+    }
 
     def rank(label: str) -> tuple[float, float]:
         rates = [results[label, mode].win_rate if (label, mode) in results else -1.0 for mode in ("expert", "beginner")]
@@ -52,9 +61,10 @@ def strategies_table(data: Data, first_click: str, first_cell: str) -> str:
 def fill_readme(text: str, data: Data) -> str:
     """The README with its tables, each between `<!-- table NAME -->` and `<!-- end -->`, made anew."""
     tables = {
-        "strategies": strategies_table(data, "safe", "corner"),
-        "strategies-zero": strategies_table(data, "zero", "centre"),
-        "strategies-any": strategies_table(data, "any", "corner"),
+        "strategies": strategies_table(data, "safe", dict.fromkeys(MODES, "corner")),
+        "strategies-zero-best": strategies_table(data, "zero", BEST_ZERO),
+        "strategies-zero": strategies_table(data, "zero", dict.fromkeys(MODES, "centre")),
+        "strategies-any": strategies_table(data, "any", dict.fromkeys(MODES, "corner")),
     }
     for name, table in tables.items():
         pattern = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
