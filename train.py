@@ -75,7 +75,11 @@ def run(cfg: DictConfig, name: str, resumed: dict[str, Any] | None, ranks: Ranks
     model = build_model(config["model"])
     task.check_model(model)
     if cfg.init_from is not None and not resumed:
-        load_weights(model, cfg.init_from, load_checkpoint(cfg.init_from))
+        content = load_checkpoint(cfg.init_from)
+        trained_for = content["config"].get("task", "mines")
+        if trained_for != cfg.task:
+            raise ValueError(f"init_from={cfg.init_from} was trained with task={trained_for}, not task={cfg.task}")
+        load_weights(model, cfg.init_from, content)
     model = model.to(device)
     run_dir = open_run(cfg, name, config, ranks.is_first)
 

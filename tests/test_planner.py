@@ -40,6 +40,11 @@ from models.ranks import Ranks
 TINY_PLANNER = ("task=planner", "model.width=4", "model.depth=2", "rollout_steps=2", "weight_decay=0")
 
 
+def planner_of(model, margin=0.05, **settings):
+    """A planner that looks at all cells within the margin."""
+    return PlannerSolver(model, margin, **({"candidates": 0} | settings))
+
+
 def views_of(*texts):
     return np.stack([text_to_view(text)[0] for text in texts])
 
@@ -180,7 +185,7 @@ def test_one_batch_can_be_overfitted():
 def test_the_score_by_hand():
     """The cell of the interior shows 1 in one of six layouts, with two cells safe then, and 2 in two of them."""
     view = views_of("1..\n...")
-    planner = PlannerSolver(Fixed(lambda features: 0.3 + 0.5 * features[:, PLACE["has_two_safe"]]), margin=1.0)
+    planner = planner_of(Fixed(lambda features: 0.3 + 0.5 * features[:, PLACE["has_two_safe"]]), margin=1.0)
     scores = planner.guess_scores(view, np.array([2]), solve_posterior(view, 2))
     assert scores[0, 0, 2] == pytest.approx(0.8 / 6 + 0.3 * 2 / 6)
     assert np.isnan(scores[0, 0, 0])
@@ -189,7 +194,7 @@ def test_the_score_by_hand():
 def test_the_score_is_the_mean_of_the_network_over_the_numbers(monkeypatch):
     """By a plain loop, in one pass or in many; a constant gives the chance to be safe times it."""
     views, mines, posterior = guesses(MODES["beginner"], 15)
-    planner = PlannerSolver(Fixed(varied), margin=0.05)
+    planner = planner_of(Fixed(varied), margin=0.05)
     scores = planner.guess_scores(views, mines, posterior)
     lowest = np.nanmin(posterior.probabilities, axis=(1, 2), keepdims=True)
     np.testing.assert_array_equal(~np.isnan(scores), posterior.probabilities <= lowest + 0.05)
@@ -199,7 +204,7 @@ def test_the_score_is_the_mean_of_the_network_over_the_numbers(monkeypatch):
             values = varied(torch.from_numpy(found.features)).tolist()
             expected = sum(chance * value for chance, value in zip(found.chances, values, strict=True))
             assert scores[game].flat[cell] == pytest.approx(expected, abs=1e-6)
-    constant = PlannerSolver(Fixed(0.25), margin=0.05).guess_scores(views, mines, posterior)
+    constant = planner_of(Fixed(0.25), margin=0.05).guess_scores(views, mines, posterior)
     is_scored = ~np.isnan(scores)
     np.testing.assert_allclose(constant[is_scored], 0.25 * (1 - posterior.probabilities[is_scored]), rtol=1e-6)
     monkeypatch.setattr(prospects_file, "_CELLS_OF_A_PASS", 7)
@@ -224,8 +229,8 @@ def test_undecided_around_by_hand():
 
 def test_of_many_candidates_the_most_promising_are_looked_at():
     views, mines, posterior = guesses(MODES["beginner"], 40)
-    every = PlannerSolver(Fixed(varied), margin=0.1).guess_scores(views, mines, posterior)
-    some = PlannerSolver(Fixed(varied), margin=0.1, candidates=3).guess_scores(views, mines, posterior)
+    every = planner_of(Fixed(varied), margin=0.1).guess_scores(views, mines, posterior)
+    some = planner_of(Fixed(varied), margin=0.1, candidates=3).guess_scores(views, mines, posterior)
     first = most_promising(views, posterior, 0.1, 3)
     for game in range(len(views)):
         cells = first[game][first[game] >= 0]
@@ -236,7 +241,7 @@ def test_of_many_candidates_the_most_promising_are_looked_at():
 
 def test_the_highest_score_is_opened():
     views, mines, posterior = guesses(MODES["beginner"], 40)
-    planner = PlannerSolver(Fixed(lambda features: 0.2 + 0.7 * features[:, PLACE["is_interior"]]), endgame=0)
+    planner = planner_of(Fixed(lambda features: 0.2 + 0.7 * features[:, PLACE["is_interior"]]), endgame=0)
     scores = np.nan_to_num(planner.guess_scores(views, mines, posterior), nan=-1.0)
     mask, is_guess = planner.choose(views, 10, np.arange(len(views), dtype=np.uint64))
     assert is_guess.all()
@@ -247,7 +252,7 @@ def test_the_highest_score_is_opened():
 
 def test_what_is_proved_is_opened_whatever_the_network_says():
     mode = MODES["beginner"]
-    planner = PlannerSolver(Fixed(varied), candidates=2, endgame=0)
+    planner = planner_of(Fixed(varied), candidates=2, endgame=0)
     lost_by_proof = 0
 
     def check(decisions):
@@ -265,9 +270,9 @@ def test_what_is_proved_is_opened_whatever_the_network_says():
 def test_looking_ahead_takes_the_best_guess_of_what_proves_nothing():
     """Of a constant: a number that proves a cell or wins is worth it; at any other, the lowest risk is run first."""
     views, mines, posterior = guesses(Mode(5, 6, 7), 12)
-    planner = PlannerSolver(Fixed(0.25), margin=0.1, look_ahead=100)
+    planner = planner_of(Fixed(0.25), margin=0.1, look_ahead=100)
     scores = planner.guess_scores(views, mines, posterior)
-    np.testing.assert_array_equal(np.isnan(scores), np.isnan(PlannerSolver(Fixed(0.25), 0.1).guess_scores(
+    np.testing.assert_array_equal(np.isnan(scores), np.isnan(planner_of(Fixed(0.25), 0.1).guess_scores(
         views, mines, posterior)))  # fmt: skip
     num_stuck = num_others = 0
     for game in range(len(views)):
@@ -284,9 +289,9 @@ def test_looking_ahead_takes_the_best_guess_of_what_proves_nothing():
 def test_only_the_best_are_looked_at_further():
     views, mines, posterior = guesses(Mode(5, 6, 7), 12)
     settings = {"model": Fixed(varied), "margin": 0.1}
-    at_once = PlannerSolver(**settings).guess_scores(views, mines, posterior)
-    every = PlannerSolver(**settings, look_ahead=100).guess_scores(views, mines, posterior)
-    two = PlannerSolver(**settings, look_ahead=2).guess_scores(views, mines, posterior)
+    at_once = planner_of(**settings).guess_scores(views, mines, posterior)
+    every = planner_of(**settings, look_ahead=100).guess_scores(views, mines, posterior)
+    two = planner_of(**settings, look_ahead=2).guess_scores(views, mines, posterior)
     for game in range(len(views)):
         best = np.argsort(-np.nan_to_num(at_once[game].ravel(), nan=-1.0), kind="stable")[:2]
         best = best[~np.isnan(at_once[game].flat[best])]
@@ -308,7 +313,7 @@ def test_with_the_truth_it_plays_the_move_tree(look_ahead):
     for view, num_mines in small:
         further = [trial for cell in np.flatnonzero(view == HIDDEN) for trial, *_, is_stuck in
                    trials_of(view, num_mines, cell) if is_stuck]  # fmt: skip
-        planner = PlannerSolver(Truth([view, *further], num_mines), margin=1.0, look_ahead=look_ahead)
+        planner = planner_of(Truth([view, *further], num_mines), margin=1.0, look_ahead=look_ahead)
         scores = planner.guess_scores(view[None], np.array([num_mines]), solve_posterior(view[None], num_mines))[0]
         wins, num_layouts = best_play(view, num_mines)
         is_scored = np.flatnonzero(~np.isnan(scores))
@@ -324,7 +329,7 @@ def test_with_the_truth_it_plays_the_move_tree(look_ahead):
 def test_values_are_exact_with_few_layouts_left():
     views = np.unique(guesses(Mode(4, 4, 4), 40)[0], axis=0)
     mines, posterior = np.full(len(views), 4), solve_posterior(views, 4)
-    planner = PlannerSolver(Fixed(0.123), margin=1.0, endgame=40)
+    planner = planner_of(Fixed(0.123), margin=1.0, endgame=40)
     values, scores = planner.values(views, mines, posterior)
     few = posterior.log_layouts <= math.log(40) + 1e-9
     assert few.any()
@@ -338,7 +343,7 @@ def test_values_are_exact_with_few_layouts_left():
         else:
             assert values[i] == pytest.approx(0.123 * (1 - np.nanmin(posterior.probabilities[i])), rel=1e-6)
             np.testing.assert_allclose(scores[i], 0.123 * (1 - posterior.probabilities[i]), rtol=1e-5)
-    never = PlannerSolver(Fixed(0.123), margin=1.0, endgame=0).values(views, mines, posterior)[0]
+    never = planner_of(Fixed(0.123), margin=1.0, endgame=0).values(views, mines, posterior)[0]
     np.testing.assert_allclose(never, 0.123 * (1 - np.nanmin(posterior.probabilities, axis=(1, 2))), rtol=1e-6)
 
 
@@ -355,7 +360,7 @@ def test_values_are_exact_with_few_layouts_left():
 )
 def test_settings_out_of_range(settings, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        PlannerSolver(Fixed(0.5), **settings)
+        planner_of(Fixed(0.5), **settings)
 
 
 def test_it_plays_with_the_margin_of_its_training():
@@ -634,7 +639,7 @@ def test_the_lowest_risk_is_the_choice_of_the_planner():
     games.reveal(0, 0)
     posterior = solve_posterior(games.views, 10, over_budget="density")
     p = posterior.probabilities
-    planner = PlannerSolver(Fixed(varied), endgame=0)
+    planner = planner_of(Fixed(varied), endgame=0)
     risks = planned_risks(planner, games, posterior)
     proved = (p == 0).any(axis=(1, 2))
     assert proved.any()

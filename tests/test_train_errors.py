@@ -22,6 +22,10 @@ FIRST_CELLS = "random, corner, centre, solver or [row, col]"
         ("task=planner candidates=0", "candidates must be an integer from 1 to 100, got 0"),
         ("task=planner margin=2", f"margin must be {SHARE}, got 2"),
         ("task=planner explore=-1", f"explore must be {SHARE}, got -1"),
+        (
+            "task=planner model=planner_net init_from=checkpoints/beginner_cnn.pt",
+            "init_from=checkpoints/beginner_cnn.pt was trained with task=mines, not task=planner",
+        ),
         ("task=planner contrast=x", "contrast must be a number from 0 to 1000, got 'x'"),
         ("task=planner replay=0.5", "replay must be an integer from 0 to 100, got 0.5"),
         ("task=planner endgame=0.5", "endgame must be an integer from 0 to 100000, got 0.5"),
