@@ -73,10 +73,9 @@ def prospects(
     room = 9 * cells.size
     of, numbers = np.empty(room, np.int64), np.empty(room, np.int64)
     chances, features = np.empty(room), np.empty((room, NUM_FEATURES), np.float32)
-    count = _prospects(
-        views, num_mines, posterior.probabilities, posterior.log_layouts, games, cells, max_states, of, numbers,
-        chances, features,
-    )  # fmt: skip
+    inputs = (views, num_mines, posterior.probabilities, posterior.log_layouts, games, cells)
+    contiguous = [np.ascontiguousarray(array) for array in inputs]  # so that one layout alone is compiled for
+    count = _prospects(*contiguous, max_states, of, numbers, chances, features)
     return Prospects(of[:count], numbers[:count], chances[:count], features[:count])
 
 
