@@ -19,7 +19,7 @@ from models.learned_solver import LearnedSolver, with_even_interior
 from models.planner import PlannerSolver
 from models.players import make_planner
 from models.ranks import Ranks
-from models.symmetry import turned, turned_back
+from models.symmetry import num_symmetries, turned, turned_back
 from models.task import Batch, Task
 from models.train_settings import LOSSES
 
@@ -47,7 +47,8 @@ class MineTask(Task):
         num_over, num_won = self.begin_games(games)
 
         # All positions, shown in this step's symmetry.
-        symmetry = self.symmetry(games, turn)
+        rows, cols = games.mode.rows, games.mode.cols
+        symmetry = turn % num_symmetries(rows, cols) if cfg.symmetries else 0
         views = torch.from_numpy(games.views)
         num_mines = torch.full((games.num_games,), games.mode.mines, device=self.device)
         with autocast(self.device, self.precision):

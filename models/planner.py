@@ -86,11 +86,7 @@ class PlannerSolver(ExactSolver):
             views, num_mines, posterior: as for `guess_scores`.
             cells: int64 [N, K], flat; -1: none.
         """
-
-        def worth(found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.float64]:
-            return self.win_chances(found)
-
-        return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
+        return cell_scores(views, num_mines, posterior, cells, self.win_chances, self.max_states)
 
     def scores_ahead(
         self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior, cells: NDArray[np.int64]
@@ -111,7 +107,7 @@ class PlannerSolver(ExactSolver):
 
         return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
 
-    def win_chances(self, found: Prospects) -> NDArray[np.float64]:
+    def win_chances(self, found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.float64]:
         """What the network says of each number, float64 [M]."""
         return win_chances(self.model, torch.from_numpy(found.features)).numpy()
 

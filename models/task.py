@@ -17,7 +17,6 @@ from minesweeper.arena import first_cells
 from minesweeper.seeds import training_seed
 from models.ranks import Ranks
 from models.settings import make_mode, make_modes
-from models.symmetry import num_symmetries
 
 STEP_CELLS = 128 * 81  # of a step, unless num_live_games is given
 _GAMES_OF_A_POOL = 2**40  # so that two boards of a mix that are the same have games of their own
@@ -126,10 +125,6 @@ class Task(ABC):
     def turn(self, step: int) -> tuple[Games, int]:
         """The pool of a step, and how often it had its turn before."""
         return self.pools[step % len(self.pools)], step // len(self.pools)
-
-    def symmetry(self, games: Games, turn: int) -> int:
-        """In which of its symmetries a pool is shown in this turn."""
-        return turn % num_symmetries(games.mode.rows, games.mode.cols) if self.cfg.symmetries else 0
 
     def begin_games(self, games: Games, opens: NDArray[np.bool_] | None = None) -> tuple[int, int]:
         """The next game in every slot whose game is over, its first cell opened; returns how many, and how many won.

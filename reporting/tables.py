@@ -13,7 +13,7 @@ from reporting.levers import grouped
 from reporting.reliability import KINDS, by_panel, divergence
 
 REGRETS_BY = (("what", CLASSES), ("mines_left", MINES_LEFT), ("component", COMPONENTS))
-BEST_ZERO = {"beginner": "[2, 2]", "intermediate": "[2, 2]", "expert": "[3, 3]"}  # as benchmarks/first_cells.py finds
+BEST_ZERO = {"beginner": "[2, 2]", "intermediate": "[2, 2]", "expert": "[3, 3]"}  # good first cells
 NEAR = 0.01  # a run is near its best win rate from the first evaluation that is this close to it
 
 
