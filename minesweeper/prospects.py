@@ -2,7 +2,7 @@
 
 For each number the layouts are counted anew (`recount.py`), and what would be known is summed up in some features: of
 the position, of the cell and of the position after. They do not change when the board is turned or mirrored, and suit
-any board.
+any board. Half of the file is these features, which are of use with the counting alone.
 """
 
 from collections.abc import Callable

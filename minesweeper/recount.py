@@ -10,6 +10,9 @@ what is needed, not on what was. The other components and the interior depend on
 these boxes, and are mixed by its weights.
 
 What is proved is told by sets of values and totals, kept as bits, and never by a sum of floats.
+
+One file, since its steps share the arrays of `Room` and make sense together alone. The sweep is that of `counting.py`
+with a value for each number instead of one; they are apart because that one is the hot path of all solvers.
 """
 
 from typing import NamedTuple
