@@ -23,6 +23,8 @@ from models.symmetry import num_symmetries, turned, turned_back
 from models.task import Batch, Task
 from models.train_settings import LOSSES
 
+_ENDGAME = 200  # of the teacher; a larger one is slow for many positions
+
 
 class MineTask(Task):
     """P(mine) of every hidden cell, learned from the revealed boards or from the exact posterior; or a planner's risk.
@@ -38,7 +40,7 @@ class MineTask(Task):
         super().__init__(cfg, ranks, device, precision)
         self.teacher = None
         if cfg.target == "planner":
-            self.teacher = make_planner({"ckpt": cfg.teacher}, device)
+            self.teacher = make_planner({"ckpt": cfg.teacher, "endgame": _ENDGAME}, device)
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:  # noqa: ARG002
         """See `Task`."""

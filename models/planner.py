@@ -46,7 +46,7 @@ class PlannerSolver(ExactSolver):
         margin: float = 0.06,
         candidates: int = 10,
         look_ahead: int = 0,
-        endgame: int = 200,
+        endgame: int = 2000,
         max_states: int = MAX_STATES,
     ) -> None:
         check_share("margin", margin)

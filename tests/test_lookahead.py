@@ -64,9 +64,13 @@ def test_endgame_equals_plain_recursion(rows, cols, mines):
         if len(layouts_of(view, mines)[1]) > 60:
             continue
         expected, num_layouts = best_play(view, mines)
-        assert endgame_values(view, mines, 1000, 10**6, values) == num_layouts
+        assert endgame_values(view, mines, 1000, 10**6, True, values) == num_layouts
         np.testing.assert_array_equal(np.isnan(values), view != HIDDEN)
         assert {cell: values.flat[cell] for cell in expected} == expected
+        assert endgame_values(view, mines, 1000, 10**6, False, values) == num_layouts
+        best = int(np.nanargmax(values))
+        assert values.flat[best] == expected[best] == max(expected.values())
+        assert all(values.flat[cell] <= wins for cell, wins in expected.items())
         compared += 1
     assert compared > 0
 
@@ -76,9 +80,9 @@ def test_endgame_gives_up_in_time():
     view[0, 0] = 1
     values = np.empty((4, 4))
     num_layouts = len(layouts_of(view, 4)[1])
-    assert endgame_values(view, 4, num_layouts - 1, 10**6, values) == GAVE_UP
-    assert endgame_values(view, 4, num_layouts, 10, values) == GAVE_UP
-    assert endgame_values(view, 4, num_layouts, 10**6, values) == num_layouts
+    assert endgame_values(view, 4, num_layouts - 1, 10**6, True, values) == GAVE_UP
+    assert endgame_values(view, 4, num_layouts, 10, True, values) == GAVE_UP
+    assert endgame_values(view, 4, num_layouts, 10**6, True, values) == num_layouts
 
 
 @pytest.mark.parametrize(("rows", "cols", "mines"), BOARDS)

@@ -365,7 +365,7 @@ def test_settings_out_of_range(settings, message):
 
 def test_it_plays_with_the_margin_of_its_training():
     planner = PlannerSolver.trained(Fixed(0.5), {"margin": 0.02, "candidates": 6, "endgame": 3})
-    assert (planner.margin, planner.candidates, planner.endgame) == (0.02, 10, 200)
+    assert (planner.margin, planner.candidates, planner.endgame) == (0.02, 10, 2000)
     planner = PlannerSolver.trained(Fixed(0.5), {"margin": 0.02}, margin=0.3, look_ahead=4)
     assert (planner.margin, planner.look_ahead) == (0.3, 4)
 

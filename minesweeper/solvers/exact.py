@@ -69,7 +69,7 @@ class ExactSolver(SinglesFirst):
                 mask[guesses] = choose_highest(scores, views[guesses], keys[guesses])
         if self.endgame:
             for game in np.flatnonzero(is_guess & self.is_endgame(posterior)):
-                values = self.endgame_wins(views[game], int(num_mines[game]))
+                values = self.endgame_wins(views[game], int(num_mines[game]), finds_all=False)
                 if values is not None:
                     mask[game] = choose_highest(values[None], views[game : game + 1], keys[game : game + 1])[0]
         return mask, is_guess
@@ -100,16 +100,21 @@ class ExactSolver(SinglesFirst):
         """Whether at most `endgame` layouts are left, bool [N]."""
         return posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
 
-    def endgame_wins(self, view: NDArray[np.int8], num_mines: int) -> NDArray[np.float64] | None:
+    def endgame_wins(
+        self, view: NDArray[np.int8], num_mines: int, finds_all: bool = True
+    ) -> NDArray[np.float64] | None:
         """In how many layouts of a view [R, C] each cell wins, or None past the budget.
 
         Kept, as small boards meet positions again.
+
+        Args:
+            finds_all: of all cells; otherwise of a best one, and the others have less than that.
         """
-        position = (view.shape, num_mines, view.tobytes())
+        position = (view.shape, num_mines, view.tobytes(), finds_all)
         if position not in self._endgames:
             if len(self._endgames) >= _MOST_KEPT:
                 self._endgames.clear()
             values = np.empty(view.shape)
-            is_solved = endgame_values(view, num_mines, self.endgame, _MOST_SETS, values) != GAVE_UP
+            is_solved = endgame_values(view, num_mines, self.endgame, _MOST_SETS, finds_all, values) != GAVE_UP
             self._endgames[position] = values if is_solved else None
         return self._endgames[position]
