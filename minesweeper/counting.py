@@ -13,6 +13,8 @@ layouts have the same total, so this changes no probability; without it the tota
 floating point. Counts are float64, without tilt exact up to 2**53, and rescaled by powers of two when they grow.
 Whether a layout exists at all never depends on rounding: a positive value is kept at or above `TINY`, so zero means
 "no layout".
+
+One file, since the three steps share the states and their layout in memory.
 """
 
 import math

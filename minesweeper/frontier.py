@@ -6,6 +6,8 @@ Terms, for one view:
     clue     a revealed number, unexpanded zeros too; it is active while it has undecided neighbours.
     box      all undecided cells with the same active clues around them. They are interchangeable.
     component  boxes connected through clues; components share nothing but the total of mines.
+
+One file, since each step works on the arrays of the one before.
 """
 
 from typing import NamedTuple

@@ -2,6 +2,8 @@
 
 All layouts that fit the view are equally likely; they are counted, not searched (`counting.py`), so every position that
 real games reach is exact. `num_mines` counts all mines of the board.
+
+One file, since what is checked, counted and said of a fault is the same for one view and for many.
 """
 
 from dataclasses import dataclass
