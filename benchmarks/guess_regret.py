@@ -28,10 +28,11 @@ from minesweeper.board import random_key  # noqa: E402
 from minesweeper.components import frontier_mask  # noqa: E402
 from minesweeper.endgame import GAVE_UP, endgame_values  # noqa: E402
 from minesweeper.mode import FIRST_CLICKS  # noqa: E402
+from minesweeper.summary import margin_of_mean  # noqa: E402
 from models.players import make_player  # noqa: E402
 
 _MOST_SETS = 2_000_000  # of one position; past it, it is left out
-_AS_SAFE = 0.03
+_AS_SAFE = 0.03  # difference of two probabilities below which cells count as about as safe
 
 
 def main() -> None:
@@ -126,9 +127,9 @@ def show(name: str, regret: NDArray[np.float64], which: NDArray[np.bool_]) -> No
     """A line about some of the positions: their share, mean regret with its 95% interval, and part of all regret."""
     if which.any():
         own = regret[which]
-        error = 1.96 * own.std() / np.sqrt(own.size)
         part = own.sum() / max(regret.sum(), 1e-12)
-        print(f"  {name:28}{which.mean():7.1%}{own.mean():8.2f} ±{error:.2f}{part:8.0%} of the regret", flush=True)
+        mean = f"{own.mean():8.2f} ±{margin_of_mean(own):.2f}"
+        print(f"  {name:28}{which.mean():7.1%}{mean}{part:8.0%} of the regret", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,18 @@ def summarise(label: str, games: np.recarray, alone: np.recarray | None, exact: 
     row["ms_batched"] = float(1000 * games.seconds.mean())
     if exact is not None and exact is not games and len(games) > 1:
         difference = games.won.astype(float) - exact.won
-        margin = norm.ppf(0.5 + CONFIDENCE / 2) * difference.std(ddof=1) / len(games) ** 0.5
+        margin = margin_of_mean(difference)
         row["minus_exact"] = float(difference.mean())
         row["minus_exact_low"] = float(difference.mean() - margin)
         row["minus_exact_high"] = float(difference.mean() + margin)
     return row
+
+
+def margin_of_mean(values: NDArray[np.float64]) -> float:
+    """Half of the 95% interval of a mean, by the normal distribution; NaN for one value."""
+    if values.size < 2:
+        return float("nan")
+    return float(norm.ppf(0.5 + CONFIDENCE / 2) * values.std(ddof=1) / values.size**0.5)
 
 
 def wilson(happened: int, games: int) -> tuple[float, float]:

@@ -1,4 +1,7 @@
-"""The arena: against a plain loop over single games, the same boards for all, what each field means, win rates."""
+"""The arena: against a plain loop over single games, the same boards for all, what each field means, win rates.
+
+One file, since all of it is about what `play_games` and `play_boards` return for the same few players.
+"""
 
 import re
 from dataclasses import replace

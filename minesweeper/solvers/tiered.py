@@ -18,6 +18,8 @@ probability, among equals the cells with the most hidden neighbours, a random on
 Source: the agents of university courses on 8x8/10, 16x16/40 and 16x30/99 (rules, subsets, enumeration under a cap);
 the limits and the tie rule are theirs. Ours: small components are searched first, so that a large one takes no nodes
 from them.
+
+One file, since each tier goes on with what the ones before have written.
 """
 
 import numpy as np
