@@ -128,6 +128,8 @@ class Room(NamedTuple):
     probability: NDArray[np.float64]
     part_of: NDArray[np.int64]  # of each box of the position
     beside: NDArray[np.int64]  # cells of each box of the position that are neighbours of the cell; 0 between
+    place: NDArray[np.int64]  # [2, boxes of the position] in `found`, of its cells that are no neighbours of the cell, and of those that are
+    place_of: NDArray[np.int64]  # in `found`, of each changed box; the neighbours in the interior come first
     new_clue: NDArray[np.int32]  # of each clue of the position; -1 between
     is_changed: NDArray[np.bool_]  # parts
     changed: Boxes
@@ -164,7 +166,8 @@ def new_room(rows, cols):
     return Room(
         field, need, unknown, stack, weighted_ways(1.0), new_layers(), np.empty(1024, np.int32),
         np.empty(cells + 1, np.int32), np.empty(clues, np.int64), np.empty(clues, np.int64), np.empty(cells),
-        np.empty(cells, np.int64), np.zeros(cells, np.int64), np.full(clues, -1, np.int32),
+        np.empty(cells, np.int64), np.zeros(cells, np.int64), np.zeros((2, cells), np.int64), np.zeros(2 * cells, np.int64),
+        np.full(clues, -1, np.int32),
         np.zeros(2 * cells, np.bool_), new_boxes(clues + 16), parts, graph, mix, found,
     )  # fmt: skip
 
@@ -333,6 +336,7 @@ def recount(cell, width, boxes, num_parts, num_interior, mines_left, room):
                     probability += shares[value, k] * mix.chance[i, k]
                 probability = not_proved(probability)
             found.probability[order.size + i, value] = probability
+    _note_places(order, num_parts, num_components, boxes, room)
     num_boxes = order.size + num_mixed
     if num_interior > 0:
         num_boxes -= 1
@@ -390,6 +394,7 @@ def _split(cell, width, boxes, num_parts, num_interior, room):
                 size = beside[box] if is_beside else boxes.size[box] - beside[box] - (box == own)
                 if size == 0:
                     continue
+                room.place[is_beside, box] = num_boxes
                 changed.size[num_boxes] = size
                 changed.cell[num_boxes] = boxes.cell[box]
                 degree = 0
@@ -413,6 +418,53 @@ def _split(cell, width, boxes, num_parts, num_interior, room):
             for k in range(boxes.degree[box]):
                 room.new_clue[boxes.clues[box, k]] = -1
     return num_boxes, num_clues, num_around, num_proved, num_interior - num_fresh - (own < 0)
+
+
+@kernel
+def _note_places(order, num_parts, num_components, boxes, room):
+    """Where the boxes of the position are in `room.found`: the changed ones first, then the others part by part."""
+    changed, parts, place_of = room.changed, room.parts, room.place_of
+    for i in range(order.size):
+        place_of[order[i]] = i
+    num_boxes = order.size
+    for part in range(num_parts):
+        members = boxes.order[boxes.start[part] : boxes.start[part + 1]]
+        if not room.is_changed[part]:
+            for i in range(members.size):
+                room.place[:, members[i]] = num_boxes + i
+            num_boxes += members.size
+    for component in range(num_components):
+        members = changed.order[changed.start[component] : changed.start[component + 1]]
+        if members[0] != order[0]:
+            for i in range(members.size):
+                place_of[members[i]] = num_boxes + i
+            num_boxes += members.size
+    for part in range(num_parts):
+        if room.is_changed[part]:
+            for box in boxes.order[boxes.start[part] : boxes.start[part + 1]]:
+                for is_beside in range(2):
+                    room.place[is_beside, box] = place_of[room.place[is_beside, box]]
+
+
+@kernel
+def spread_out(value, row, col, boxes, room, after):
+    """Writes the probability of each cell [R, C] once the cell shows the value, after `recount` of the cell; NaN where
+    revealed."""
+    rows, cols = after.shape
+    for r in range(rows):
+        for c in range(cols):
+            cell = (r + 1) * (cols + 2) + c + 1
+            state = room.field[cell]
+            after[r, c] = 1.0 if state == MINE else np.nan
+            if state == HIDDEN and (r != row or c != col):
+                box = boxes.cell_box[cell]
+                is_beside = abs(r - row) <= 1 and abs(c - col) <= 1
+                if box >= 0:
+                    after[r, c] = room.found.probability[room.place[np.int64(is_beside), box], value]
+                elif is_beside:
+                    after[r, c] = room.found.probability[room.place_of[0], value]
+                else:
+                    after[r, c] = room.found.interior[value]
 
 
 @kernel
