@@ -144,15 +144,14 @@ def undecided_around(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @kernel
 def undisturbed_kind(view, row, col):
-    """How many neighbours the cell has, or -1 if a revealed cell is within two steps of it."""
+    """Where the cell lies, by its distances of up to two from the four sides, or -1 if a revealed cell is within three
+    steps of it: with cells of one kind all is alike but the places."""
     rows, cols = view.shape
-    neighbours = -1
-    for r in range(max(row - 2, 0), min(row + 3, rows)):
-        for c in range(max(col - 2, 0), min(col + 3, cols)):
+    for r in range(max(row - 3, 0), min(row + 4, rows)):
+        for c in range(max(col - 3, 0), min(col + 4, cols)):
             if view[r, c] != HIDDEN:
                 return -1
-            neighbours += abs(r - row) <= 1 and abs(c - col) <= 1
-    return neighbours
+    return min(row, 2) + 3 * (min(rows - 1 - row, 2) + 3 * (min(col, 2) + 3 * min(cols - 1 - col, 2)))
 
 
 @kernel
@@ -169,7 +168,7 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
     beside = np.empty((rows, cols), np.bool_)
     start = NUM_POSITION + NUM_CELL
     of_cell = np.empty(start, np.float32)
-    first_of_kind = np.empty(9, np.int64)  # an undisturbed cell of this view, by its neighbours: its first row
+    first_of_kind = np.empty(81, np.int64)  # of the undisturbed cells of this view: the first row
     last = -1
     count = 0
     lowest_now = 0.0
@@ -248,6 +247,9 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
                 log_now = log_after[0]
                 num_groups = _group_cells(after[0], beside, row, col, groups)
                 num_useful = _count_useful(views[game], row, col, after[0])
+            for group in range(num_groups):
+                if groups.place[group] == _INTERIOR and groups.probability[group] == 0.0 and kind >= 0:
+                    first_of_kind[kind] = -1  # which of the safe cells tell anything may differ from cell to cell
             of[count] = i
             numbers[count] = number
             chances[count] = np.exp(log_now - log_layouts[game])

@@ -435,7 +435,7 @@ def _note_places(order, num_parts, num_components, boxes, room):
             num_boxes += members.size
     for component in range(num_components):
         members = changed.order[changed.start[component] : changed.start[component + 1]]
-        if members[0] != order[0]:
+        if order.size == 0 or members[0] != order[0]:
             for i in range(members.size):
                 place_of[members[i]] = num_boxes + i
             num_boxes += members.size
