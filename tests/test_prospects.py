@@ -15,9 +15,10 @@ POSITION = (
 )  # fmt: skip
 CELL = ("p", "above", "is_interior", "undecided", "neighbours", "nearer_edge", "farther_edge")
 OUTCOME = (
-    "is_won", "safe", "has_safe", "has_two_safe", "safe_beside", "lowest_after", "near_after", "new_mines",
+    "is_won", "safe", "has_useful", "has_two_useful", "safe_beside", "lowest_after", "near_after", "new_mines",
     "layouts_after", "surprise", "spread_after", "frontier_spread", "open_after", "interior_after", "interior_p",
     "even_after", "good", "needs_0", "needs_1", "needs_2", "needs_more", "open_beside", "density_after",
+    "second_after", "third_after", "fourth_after", "fifth_after", "useful",
 )  # fmt: skip
 PLACE = {name: place for place, name in enumerate((*POSITION, *CELL, *OUTCOME))}
 MODES_SEEN = [MODES["beginner"], Mode(5, 7, 8), Mode(2, 9, 4), Mode(7, 7, 10)]
@@ -50,8 +51,19 @@ def chances_of(mines, view):
     return np.where(view == HIDDEN, mines.mean(axis=0), np.nan)
 
 
-def enumerated(view, mines, cell, number):
-    """In how many of the layouts that are left a cell shows a number, and the features then by name."""
+def telling(view, mines, cell):
+    """How many of the safe cells show a number that differs between the layouts [L, R, C]."""
+    is_safe = ~mines.any(axis=0) & (view == HIDDEN)
+    is_safe.flat[cell] = False
+    shown = [mines[:, around(other, view.shape)].sum(axis=1) for other in np.flatnonzero(is_safe)]
+    return sum(np.unique(numbers).size > 1 for numbers in shown)
+
+
+def enumerated(view, mines, cell, number, num_useful):
+    """In how many of the layouts that are left a cell shows a number, and the features then by name.
+
+    `num_useful`: how many of the safe cells count as useful.
+    """
     num_mines, layouts, p = int(mines[0].sum()), len(mines), chances_of(mines, view)
     trial = view.copy()
     trial.flat[cell] = number
@@ -68,8 +80,9 @@ def enumerated(view, mines, cell, number):
     known = (p == 1).sum() + (view == MINE).sum()
     new_mines = (q == 1).sum() - (p == 1).sum()
     need = number - ((p == 1) | (view == MINE))[block].sum()
-    is_stuck = not (q == 0).any() and (q < 1).any()
-    lowest, lowest_after = np.nanmin(p), np.nanmin(q, initial=1)
+    lowest = np.nanmin(p)
+    safest = np.sort([*np.zeros(num_useful), *q[is_open_after], *np.ones(5)]) if is_open_after.any() else np.zeros(5)
+    near = (q[is_open_after] <= safest[0] + 0.03).sum()
     return after, {
         "lowest": lowest,
         "near": log((p <= lowest + 0.03).sum()),
@@ -89,13 +102,13 @@ def enumerated(view, mines, cell, number):
         "neighbours": (block.sum() - 1) / 8,
         "nearer_edge": edges[0] / 4,
         "farther_edge": edges[1] / 4,
-        "is_won": not (q < 1).any(),
+        "is_won": not is_open_after.any(),
         "safe": log((q == 0).sum(), 2),
-        "has_safe": (q == 0).any(),
-        "has_two_safe": (q == 0).sum() >= 2,
+        "has_useful": num_useful >= 1,
+        "has_two_useful": num_useful >= 2,
         "safe_beside": (q[block] == 0).sum() / 8,
-        "lowest_after": lowest_after if lowest_after < 1 else 0,
-        "near_after": log((q <= lowest_after + 0.03).sum()) if is_stuck else 0,
+        "lowest_after": safest[0],
+        "near_after": 0 if num_useful else log(near),
         "new_mines": log(new_mines, 2),
         "layouts_after": log(math.log(after)),
         "surprise": math.log(layouts / after) / 4,
@@ -112,6 +125,11 @@ def enumerated(view, mines, cell, number):
         "needs_more": need >= 3,
         "open_beside": is_open_after[block].sum() / 8,
         "density_after": (num_mines - known - new_mines) / max((q < 1).sum(), 1),
+        "second_after": safest[1],
+        "third_after": safest[2],
+        "fourth_after": safest[3],
+        "fifth_after": safest[4],
+        "useful": log(num_useful, 2),
     }
 
 
@@ -122,9 +140,12 @@ def test_every_feature_has_a_name_here():
 
 @pytest.mark.parametrize("shape", [(1, 7), (7, 1), (2, 3), (3, 3), (2, 7), (4, 3), (3, 5), (5, 4)], ids=str)
 def test_equal_enumeration(shape):
-    """Random views, with known mines and proved cells too: the numbers that can be, their chances and all features."""
+    """Random views, with known mines and proved cells too: the numbers that can be, their chances and all features.
+
+    A cell that counts as useless shows the same number in all layouts; nearly all such cells are found.
+    """
     rng = np.random.default_rng(3)
-    compared = 0
+    compared = missed = 0
     for _ in range(15):
         view, num_mines = random_view(shape, rng)
         found, cells, _ = of_view(view, num_mines)
@@ -133,10 +154,16 @@ def test_equal_enumeration(shape):
         rows = iter(range(len(found.of)))
         for i, cell in enumerate(cells.tolist()):
             for number in range(9):
-                after, expected = enumerated(view, mines, cell, number)
-                if not after:
+                is_left = ~mines.reshape(len(mines), -1)[:, cell]
+                is_left &= mines[:, around(cell, view.shape)].sum(axis=1) == number
+                if not is_left.any():
                     continue
                 row = next(rows)
+                num_useful = round(math.expm1(2 * found.features[row, PLACE["useful"]]))
+                after, expected = enumerated(view, mines, cell, number, num_useful)
+                more = num_useful - telling(view, mines[is_left], cell)
+                assert more >= 0
+                missed += more > 0
                 assert (found.of[row], found.numbers[row]) == (i, number)
                 assert found.chances[row] == pytest.approx(after / len(mines), rel=1e-9)
                 for name, place in PLACE.items():
@@ -145,6 +172,7 @@ def test_equal_enumeration(shape):
                 compared += 1
         assert next(rows, None) is None
     assert compared > 40
+    assert missed <= 0.03 * compared
 
 
 @pytest.mark.parametrize("mode", MODES_SEEN, ids=str)
@@ -187,7 +215,7 @@ def test_three_cells_and_one_mine_by_hand():
         "lowest_after": 1 / 2, "near_after": math.log(3) / 4, "layouts_after": math.log(1 + math.log(2)) / 4,
         "surprise": math.log(3 / 2) / 4, "spread_after": math.log(1.5) / 4, "frontier_spread": math.log(1.5) / 4,
         "open_after": math.log(3) / 4, "even_after": math.log(3) / 4, "needs_1": 1, "open_beside": 2 / 8,
-        "density_after": 1 / 2,
+        "density_after": 1 / 2, "second_after": 1 / 2, "third_after": 1, "fourth_after": 1, "fifth_after": 1,
     }  # fmt: skip
     assert by_name(found.features[0]) == pytest.approx(dict.fromkeys(PLACE, 0.0) | expected, abs=1e-6)
 
@@ -200,13 +228,13 @@ def test_what_is_proved_by_hand():
     one, two = map(by_name, found.features)
     for row in (one, two):
         assert (row["p"], row["above"], row["is_interior"]) == pytest.approx((1 / 2, 5 / 6, 1))
-        assert (row["is_won"], row["has_safe"], row["safe_beside"] * 8) == (0, 1, 2 if row is one else 0)
-    # The 1: both mines are known, the two cells above one another are safe.
-    assert (one["safe"], one["has_two_safe"], one["new_mines"]) == pytest.approx((math.log(3) / 2, 1, math.log(3) / 2))
+        assert (row["is_won"], row["has_useful"], row["safe_beside"] * 8) == (row is one, 0, 2 if row is one else 0)
+    # The 1: both mines are known, the two cells above one another are safe, and that wins.
+    assert (one["safe"], one["useful"], one["new_mines"]) == pytest.approx((math.log(3) / 2, 0, math.log(3) / 2))
     assert (one["layouts_after"], one["surprise"], one["density_after"]) == pytest.approx((0, math.log(6) / 4, 0))
     assert (one["open_after"], one["open_beside"], one["needs_1"], one["lowest_after"]) == (0, 0, 1, 0)
     # The 2: one cell is safe and far from it, the second mine is in one of two cells beside it.
-    assert (two["safe"], two["has_two_safe"], two["new_mines"]) == pytest.approx((math.log(2) / 2, 0, math.log(2) / 2))
+    assert (two["safe"], two["useful"], two["new_mines"]) == pytest.approx((math.log(2) / 2, 0, math.log(2) / 2))
     assert (two["surprise"], two["density_after"]) == pytest.approx((math.log(3) / 4, 1 / 3))
     assert (two["open_after"], two["open_beside"], two["needs_2"]) == pytest.approx((math.log(3) / 4, 2 / 8, 1))
 
@@ -215,7 +243,7 @@ def test_a_win_by_hand():
     found, _, _ = of_view(drawn("1.\n1."), 1, [1])
     assert (found.numbers.tolist(), found.chances.tolist()) == ([1], pytest.approx([1 / 2]))
     row = by_name(found.features[0])
-    assert (row["is_won"], row["has_safe"], row["open_after"], row["lowest_after"], row["near_after"]) == (
+    assert (row["is_won"], row["useful"], row["open_after"], row["lowest_after"], row["near_after"]) == (
         1,
         0,
         0,
