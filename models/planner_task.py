@@ -4,7 +4,8 @@ At each guess of the live games, some candidates are opened in forks, and all th
 those that the averaged network likes best among more. A fork that is
 won has the value 1; one that comes to its next guess has the value that the averaged network, or the end of the move
 tree, gives the best cell there; in the first steps, `rollout_steps`, its game is played out by the exact solver
-instead. These values are the labels of the numbers that the cells showed; mined ones have none. A live game goes on in
+instead. `horizon` guesses are followed first, where the board allows it: the value is the exact chance to survive
+them times what comes after, so that less rests on what the network expects. These values are the labels of the numbers that the cells showed; mined ones have none. A live game goes on in
 the fork of its best cell, or of any candidate, to explore.
 
 All forks of a guess have the same mines, so most of what makes one label high or low is luck that they share. What
@@ -27,6 +28,7 @@ from minesweeper.components import frontier_mask
 from minesweeper.posterior import Posterior
 from minesweeper.prospects import NUM_FEATURES, most_promising, prospects, undecided_around
 from minesweeper.proving import open_proved
+from minesweeper.solvers.base import choose_highest
 from models.labelled import Labelled
 from models.planner import PlannerSolver
 from models.planner_net import win_chances
@@ -162,15 +164,38 @@ class PlannerTask(Task):
         NaN where the cell was a mine, or the next position is past the state budget (artificial boards only).
         """
         posterior = open_proved(forks)
-        goes_on = np.flatnonzero(posterior.exact)
         values = np.where(forks.status == WON, 1.0, np.nan).astype(np.float32)
+        goes_on = np.flatnonzero(posterior.exact)
         if goes_on.size and step < self.cfg.rollout_steps:
             rest = forks.fork(goes_on)
             play_out(make_solver("exact", tie_break="corner"), rest)
             values[goes_on] = rest.status == WON
         elif goes_on.size:
-            mines = np.full(goes_on.size, forks.mode.mines, np.int64)
-            values[goes_on], _ = planner.values(forks.views[goes_on], mines, posterior.of(goes_on))
+            values[goes_on] = self.followed(forks.fork(goes_on), posterior.of(goes_on), planner)
+        return values
+
+    def followed(self, games: Games, posterior: Posterior, planner: PlannerSolver) -> NDArray[np.float64]:
+        """What games at a guess are worth, in 0..1: `horizon` guesses are followed where the board allows it, each
+        with the exact chance to survive it, and what comes after is worth what the planner says; changes `games`."""
+        mode = games.mode
+        values, survival = np.empty(games.num_games), np.ones(games.num_games)
+        slots = np.arange(games.num_games)
+        for guess in range(self.cfg.horizon + 1):
+            own = posterior.of(slots)
+            best, scores = planner.values(games.views[slots], np.full(slots.size, mode.mines, np.int64), own)
+            values[slots] = survival[slots] * best
+            cells = choose_highest(scores, games.views[slots], choice_keys(games, guess)[slots])
+            survival[slots] *= 1 - np.where(cells, own.probabilities, 0).sum(axis=(1, 2))
+            is_followed = ~planner.is_endgame(own) & ~(cells & games.mines[slots]).any(axis=(1, 2))
+            if guess == self.cfg.horizon or not is_followed.any():
+                break
+            slots, mask = slots[is_followed], np.zeros(games.views.shape, np.bool_)
+            mask[slots] = cells[is_followed]
+            games.reveal_mask(mask)
+            posterior = open_proved(games, slots)
+            is_won = games.status[slots] == WON
+            values[slots[is_won]] = survival[slots[is_won]]
+            slots = slots[posterior.exact[slots]]
         return values
 
     def looked_at(self, games: Games, posterior: Posterior, step: int) -> NDArray[np.int64]:

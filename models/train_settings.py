@@ -33,7 +33,7 @@ _NUMBERS: dict[str, list[tuple[str, float, float, bool]]] = {
     "planner": [
         ("candidates", 1, 100, True), ("margin", 0, 1, False), ("explore", 0, 1, False), ("contrast", 0, 1000, False),
         ("replay", 0, 100, True), ("endgame", 0, 100_000, True),
-        ("rollout_steps", 0, math.inf, True), ("random_first", 0, 1, False),
+        ("rollout_steps", 0, math.inf, True), ("horizon", 0, math.inf, True), ("random_first", 0, 1, False),
     ],
 }  # fmt: skip
 
