@@ -51,6 +51,13 @@ class Prospects(NamedTuple):
         first = NUM_POSITION + NUM_CELL
         return (self.features[:, first + _IS_WON] > 0) | (self.features[:, first + _SAFE] > 0)
 
+    def next_safety(self, second: float) -> NDArray[np.float64]:
+        """The chance to survive the next move too, float64 [M]: on the safest cell that is left, in the share `second`
+        on the second safest. Proved cells whose number is known before do not count, as they lead nowhere."""
+        first = NUM_POSITION + NUM_CELL
+        lowest, other = self.features[:, first + _LOWEST], self.features[:, first + _SECOND]
+        return 1.0 - (1.0 - second) * lowest.astype(np.float64) - second * other
+
 
 def prospects(
     views: NDArray[np.int8],

@@ -104,6 +104,36 @@ def test_progress_equals_plain_enumeration(rows, cols, mines):
             assert chance.flat[cell] == pytest.approx(expected / len(layouts), abs=1e-7)
 
 
+@pytest.mark.parametrize(("rows", "cols", "mines"), BOARDS)
+def test_safety_equals_plain_enumeration(rows, cols, mines):
+    """The worth of a number: 0.6 of the safest cell's chance and 0.4 of the second safest's, where safe cells count
+    only if their numbers differ between the layouts. A few of those that do not may be missed, which scores more."""
+    views = np.unique(stuck_views(rows, cols, mines), axis=0)[:8]
+    solver = make_solver("exact", tie_break="safety", tie_margin=1.0)
+    scores = solver.guess_scores(views, np.full(len(views), mines), solve_posterior(views, mines))
+    too_high = []
+    for view, score in zip(views, scores, strict=True):
+        hidden, layouts = layouts_of(view, mines)
+        for cell in hidden:
+            if np.isnan(score.flat[cell]):
+                continue
+            expected = 0.0
+            for number in range(9):
+                part = [layout for layout in layouts if cell not in layout[0] and layout[1][cell] == number]
+                risks = []
+                for other in hidden:
+                    safe = [counts[other] for mined, counts in part if other not in mined]
+                    if other != cell and safe and (len(safe) < len(part) or len(set(safe)) > 1):
+                        risks.append(1 - len(safe) / len(part))
+                worst = [1.0, 1.0] if any(risks) else [0.0, 0.0]
+                first, second = sorted(risks + worst)[:2]
+                expected += len(part) * (1 - 0.6 * first - 0.4 * second)
+            assert score.flat[cell] > expected / len(layouts) - 1e-6
+            too_high.append(score.flat[cell] > expected / len(layouts) + 1e-6)
+    assert len(too_high) > 5
+    assert np.mean(too_high) < 0.2
+
+
 def test_margin_asks_near_the_lowest_alone():
     view = np.full((3, 9), HIDDEN, np.int8)
     view[1, 1] = 2
@@ -119,7 +149,7 @@ def test_margin_asks_near_the_lowest_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"tie_break": "first"}, "tie_break must be one of random, corner, progress, got 'first'"),
+        ({"tie_break": "first"}, "tie_break must be one of random, corner, progress, safety, got 'first'"),
         ({"tie_margin": -0.1}, "tie_margin must be 0 to 1, got -0.1"),
         ({"endgame": -1}, "endgame must be 0 to 100000, got -1"),
         ({"max_states": 0}, "max_states must be an integer from 1"),

@@ -16,15 +16,20 @@ from minesweeper.solvers.singles_first import SinglesFirst
 _MOST_SETS = 2_000_000  # in the move tree of one endgame: ten seconds
 _MOST_LAYOUTS = 100_000
 _MOST_KEPT = 10_000
+_LOOKS_AHEAD = ("progress", "safety")
+_CANDIDATES = 20  # of "safety"
+_SECOND_SAFEST = 0.4
 
 
 class ExactSolver(SinglesFirst):
     """Plays by the exact posterior (`minesweeper.posterior`).
 
     Args:
-        tie_break: among the safest cells, "random" and "corner" as in `Solver`, or "progress": the highest chance that
-            the cell is safe and leaves a cell that is proved safe, or wins; counted exactly.
-        tie_margin: with "progress", the safest cells are those at most this above the lowest probability.
+        tie_break: among the safest cells, "random" and "corner" as in `Solver`, or one of two that count exactly what a
+            cell may bring. "progress": the highest chance that the cell is safe and leaves a cell that is proved safe,
+            or wins. "safety": the highest chance to survive this guess and the next, of which the safest cell that
+            still tells something makes up 0.6 and the second safest 0.4; of 20 cells in the order of `most_promising`.
+        tie_margin: with these two, the safest cells are those at most this above the lowest probability.
         endgame: when at most this many layouts are left, the move tree is played out exactly (0: never); a tree too
             large for that is left to `tie_break`.
         max_states: budget of one position. Past it (artificial boards only) the weaker answer of
@@ -39,14 +44,15 @@ class ExactSolver(SinglesFirst):
     def __init__(
         self, tie_break: str = "random", tie_margin: float = 0.0, endgame: int = 0, max_states: int = MAX_STATES
     ) -> None:
-        if tie_break not in (*TIE_BREAKS, "progress"):
-            raise ValueError(f"tie_break must be one of {', '.join(TIE_BREAKS)}, progress, got {tie_break!r}")
+        if tie_break not in (*TIE_BREAKS, *_LOOKS_AHEAD):
+            allowed = ", ".join((*TIE_BREAKS, *_LOOKS_AHEAD))
+            raise ValueError(f"tie_break must be one of {allowed}, got {tie_break!r}")
         check_share("tie_margin", tie_margin)
         if isinstance(endgame, bool) or not isinstance(endgame, int) or not 0 <= endgame <= _MOST_LAYOUTS:
             raise ValueError(f"endgame must be 0 to {_MOST_LAYOUTS}, got {endgame!r}")
         check_max_states(max_states)
-        super().__init__("random" if tie_break == "progress" else tie_break)
-        self.looks_ahead = tie_break == "progress"
+        super().__init__("random" if tie_break in _LOOKS_AHEAD else tie_break)
+        self.looks_for = tie_break if tie_break in _LOOKS_AHEAD else None
         self.tie_margin = tie_margin
         self.endgame = endgame
         self._endgames: dict[tuple, NDArray[np.float64] | None] = {}
@@ -87,13 +93,13 @@ class ExactSolver(SinglesFirst):
         Returns:
             float64 [N, R, C], NaN where the cell is no candidate.
         """
-        if not self.looks_ahead:
+        if not self.looks_for:
             return None
 
-        def worth(found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.bool_]:
-            return found.leads_on
+        def worth(found: Prospects, *_: NDArray[np.int64]) -> NDArray:
+            return found.leads_on if self.looks_for == "progress" else found.next_safety(_SECOND_SAFEST)
 
-        cells = most_promising(views, posterior, self.tie_margin)
+        cells = most_promising(views, posterior, self.tie_margin, _CANDIDATES if self.looks_for == "safety" else 0)
         return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
 
     def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:
