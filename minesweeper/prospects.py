@@ -18,6 +18,7 @@ from minesweeper.frontier import new_boxes
 from minesweeper.kernels import kernel
 from minesweeper.posterior import MAX_STATES, Posterior, solve_each
 from minesweeper.recount import begin, new_room, recount, spread_out
+from minesweeper.telling import count_telling
 
 _NEAR = 0.03  # cells at most this above the lowest probability are about as good
 _SAME = 1e-9  # a probability this close to a bound counts as on it, however it was rounded
@@ -241,10 +242,10 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
                 if np.isnan(log_now):
                     continue
                 num_groups = _group_boxes(room.found, value, num_boxes, num_others, num_known - marked, groups)
-                num_useful = 0
+                num_telling = 0
                 if groups.probability[:num_groups].min() == 0.0:
                     spread_out(value, row, col, boxes, room, after[0])
-                    num_useful = _count_useful(views[game], row, col, after[0])
+                    num_telling = count_telling(views[game], row, col, after[0])
             else:
                 trial[0, row, col] = number
                 solve_each(trial, num_mines[game : game + 1], max_states, after, interior, log_after, faults)
@@ -253,16 +254,16 @@ def _prospects(views, num_mines, probabilities, log_layouts, games, cells, max_s
                     continue
                 log_now = log_after[0]
                 num_groups = _group_cells(after[0], beside, row, col, groups)
-                num_useful = _count_useful(views[game], row, col, after[0])
+                num_telling = count_telling(views[game], row, col, after[0])
             for group in range(num_groups):
                 if groups.place[group] == _INTERIOR and groups.probability[group] == 0.0 and kind >= 0:
-                    first_of_kind[kind] = -1  # which of the safe cells tell anything may differ from cell to cell
+                    first_of_kind[kind] = -1  # how many of them tell anything may differ from cell to cell
             of[count] = i
             numbers[count] = number
             chances[count] = np.exp(log_now - log_layouts[game])
             features[count, :start] = of_cell
             _sum_up_outcome(
-                groups, num_groups, num_useful, number - low, num_mines[game] - known_mines, known_mines - marked,
+                groups, num_groups, num_telling, number - low, num_mines[game] - known_mines, known_mines - marked,
                 log_now, log_layouts[game], features[count, start:],
             )  # fmt: skip
             count += 1
@@ -379,7 +380,7 @@ def _sum_up_cell(probabilities, beside, row, col, lowest, out):
 
 
 @kernel
-def _sum_up_outcome(groups, num_groups, num_useful, need, mines_left, proved_mines, log_after, log_now, out):
+def _sum_up_outcome(groups, num_groups, num_telling, need, mines_left, proved_mines, log_after, log_now, out):
     """The features of the position after the cell shows `need` mines more than are proved.
 
     Args:
@@ -398,7 +399,7 @@ def _sum_up_outcome(groups, num_groups, num_useful, need, mines_left, proved_min
     good = 0
     interior = 0.0
     safest = np.ones(5)
-    safest[:num_useful] = 0.0
+    safest[:num_telling] = 0.0
     for i in range(num_groups):
         p = groups.probability[i]
         size = groups.size[i]
@@ -427,14 +428,14 @@ def _sum_up_outcome(groups, num_groups, num_useful, need, mines_left, proved_min
     if num_open == 0:
         safest[:] = 0.0
     near = 0
-    if num_useful == 0:
+    if num_telling == 0:
         for i in range(num_groups):
             p = groups.probability[i]
             near += groups.size[i] if 0.0 < p < 1.0 and p <= safest[0] + _NEAR + _SAME else 0
     out[0] = num_open == 0
     out[1] = np.log1p(num_safe) / 2
-    out[2] = num_useful >= 1
-    out[3] = num_useful >= 2
+    out[2] = num_telling >= 1
+    out[3] = num_telling >= 2
     out[4] = safe_beside / 8
     out[5] = safest[0]
     out[6] = np.log1p(near) / 4
@@ -455,80 +456,4 @@ def _sum_up_outcome(groups, num_groups, num_useful, need, mines_left, proved_min
     out[21] = open_beside / 8
     out[22] = (mines_left - (num_mine - proved_mines)) / max(num_open + num_safe, 1)
     out[23:27] = safest[1:]
-    out[27] = np.log1p(num_useful) / 2
-
-
-@kernel
-def _count_useful(view, row, col, after):
-    """How many of the cells that are safe once the cell is opened show a number that is not known before.
-
-    Args:
-        after: float64 [R, C], the posterior then.
-    """
-    rows, cols = view.shape
-    num_open = 0
-    for probability in after.flat:
-        num_open += 0.0 < probability < 1.0
-    around = np.empty(8, np.int64)
-    sums = np.empty((26, 8))
-    count = 0
-    for r in range(rows):
-        for c in range(cols):
-            if after[r, c] == 0.0:
-                count += not _is_told(view, row, col, after, r, c, num_open, around, sums)
-    return count
-
-
-@kernel
-def _is_told(view, row, col, after, at_row, at_col, num_open, around, sums):
-    """Whether the number of a safe cell follows from sums of mines that are known: the undecided cells around it are a
-    combination of such groups, each around a revealed cell near by, or all that are left.
-
-    Args:
-        around, sums: room for the cells and for the groups, rows of `sums`, the last of them the cells asked for.
-    """
-    rows, cols = view.shape
-    num_around = 0
-    for r in range(max(at_row - 1, 0), min(at_row + 2, rows)):
-        for c in range(max(at_col - 1, 0), min(at_col + 2, cols)):
-            if 0.0 < after[r, c] < 1.0:
-                around[num_around] = r * cols + c
-                num_around += 1
-    if num_around == 0 or num_around == num_open:
-        return True
-    num_sums = 0
-    for clue_row in range(max(at_row - 2, 0), min(at_row + 3, rows)):
-        for clue_col in range(max(at_col - 2, 0), min(at_col + 3, cols)):
-            if view[clue_row, clue_col] < 0 and (clue_row != row or clue_col != col):
-                continue
-            own = sums[num_sums]
-            own[:num_around] = 0.0
-            size = 0
-            for r in range(max(clue_row - 1, 0), min(clue_row + 2, rows)):
-                for c in range(max(clue_col - 1, 0), min(clue_col + 2, cols)):
-                    if 0.0 < after[r, c] < 1.0:
-                        size += 1
-                        for k in range(num_around):
-                            if around[k] == r * cols + c:
-                                own[k] = 1.0
-                                size -= 1
-            if size == 0 and own[:num_around].any():
-                num_sums += 1
-    asked = sums[num_sums]
-    asked[:num_around] = 1.0
-    done = 0
-    for k in range(num_around):
-        for i in range(done, num_sums):
-            if abs(sums[i, k]) > _SAME:
-                for j in range(num_around):
-                    sums[i, j], sums[done, j] = sums[done, j], sums[i, j]
-                for i_after in range(done + 1, num_sums + 1):
-                    share = sums[i_after, k] / sums[done, k]
-                    for j in range(num_around):
-                        sums[i_after, j] -= share * sums[done, j]
-                done += 1
-                break
-    for k in range(num_around):
-        if abs(asked[k]) > _SAME:
-            return False
-    return True
+    out[27] = np.log1p(num_telling) / 2

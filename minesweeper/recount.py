@@ -128,8 +128,8 @@ class Room(NamedTuple):
     probability: NDArray[np.float64]
     part_of: NDArray[np.int64]  # of each box of the position
     beside: NDArray[np.int64]  # cells of each box of the position that are neighbours of the cell; 0 between
-    place: NDArray[np.int64]  # [2, boxes of the position] in `found`, of its cells that are no neighbours of the cell, and of those that are
-    place_of: NDArray[np.int64]  # in `found`, of each changed box; the neighbours in the interior come first
+    place: NDArray[np.int64]  # [2, boxes of the position] in `found`: of their cells beside the cell (1) and others (0)
+    place_of: NDArray[np.int64]  # in `found`, of each changed box; 0 is of the interior if any of it is beside the cell
     new_clue: NDArray[np.int32]  # of each clue of the position; -1 between
     is_changed: NDArray[np.bool_]  # parts
     changed: Boxes
@@ -166,9 +166,9 @@ def new_room(rows, cols):
     return Room(
         field, need, unknown, stack, weighted_ways(1.0), new_layers(), np.empty(1024, np.int32),
         np.empty(cells + 1, np.int32), np.empty(clues, np.int64), np.empty(clues, np.int64), np.empty(cells),
-        np.empty(cells, np.int64), np.zeros(cells, np.int64), np.zeros((2, cells), np.int64), np.zeros(2 * cells, np.int64),
-        np.full(clues, -1, np.int32),
-        np.zeros(2 * cells, np.bool_), new_boxes(clues + 16), parts, graph, mix, found,
+        np.empty(cells, np.int64), np.zeros(cells, np.int64), np.zeros((2, cells), np.int64),
+        np.zeros(2 * cells, np.int64), np.full(clues, -1, np.int32), np.zeros(2 * cells, np.bool_),
+        new_boxes(clues + 16), parts, graph, mix, found,
     )  # fmt: skip
 
 
@@ -423,7 +423,7 @@ def _split(cell, width, boxes, num_parts, num_interior, room):
 @kernel
 def _note_places(order, num_parts, num_components, boxes, room):
     """Where the boxes of the position are in `room.found`: the changed ones first, then the others part by part."""
-    changed, parts, place_of = room.changed, room.parts, room.place_of
+    changed, place_of = room.changed, room.place_of
     for i in range(order.size):
         place_of[order[i]] = i
     num_boxes = order.size

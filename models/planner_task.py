@@ -1,12 +1,12 @@
 """The task of learning what a guess leads to: several cells are tried at each guess, in copies of the game.
 
 At each guess of the live games, some candidates are opened in forks, and all that is then proved too; half of them are
-those that the averaged network likes best among more. A fork that is
-won has the value 1; one that comes to its next guess has the value that the averaged network, or the end of the move
-tree, gives the best cell there; in the first steps, `rollout_steps`, its game is played out by the exact solver
-instead. `horizon` guesses are followed first, where the board allows it: the value is the exact chance to survive
-them times what comes after, so that less rests on what the network expects. These values are the labels of the numbers that the cells showed; mined ones have none. A live game goes on in
-the fork of its best cell, or of any candidate, to explore.
+those that the averaged network likes best among more. A fork that is won has the value 1. One that comes to its next
+guess has the value that the averaged network, or the end of the move tree, gives the best cell there; but first
+`horizon` guesses are followed where the board allows it, and the value is the exact chance to survive them times what
+comes after, so that less rests on what the network expects. In the first steps, `rollout_steps`, the game is played out
+by the exact solver instead. These values are the labels of the numbers that the cells showed; mined ones have none. A
+live game goes on in the fork of its best cell, or of any candidate, to explore.
 
 All forks of a guess have the same mines, so most of what makes one label high or low is luck that they share. What
 matters for the choice are the differences between them, which the loss takes as well, with the weight `contrast`.

@@ -26,8 +26,10 @@ from minesweeper import (
     solve_posterior,
 )
 from minesweeper import prospects as prospects_file
+from minesweeper.arena import choice_keys
 from minesweeper.prospects import NUM_FEATURES, most_promising, prospects, undecided_around
-from minesweeper.solvers.base import choose_lowest
+from minesweeper.proving import open_proved
+from minesweeper.solvers.base import choose_highest, choose_lowest
 from minesweeper.textio import text_to_view
 from models.checkpoint import load_checkpoint
 from models.labelled import Labelled
@@ -183,9 +185,9 @@ def test_one_batch_can_be_overfitted():
 
 
 def test_the_score_by_hand():
-    """The cell of the interior shows 1 in one of six layouts, with two cells safe then, and 2 in two of them."""
+    """The cell of the interior shows 1 in one of six layouts, where all is known then, and 2 in two of them."""
     view = views_of("1..\n...")
-    planner = planner_of(Fixed(lambda features: 0.3 + 0.5 * features[:, PLACE["has_two_safe"]]), margin=1.0)
+    planner = planner_of(Fixed(lambda features: 0.3 + 0.5 * features[:, PLACE["is_won"]]), margin=1.0)
     scores = planner.guess_scores(view, np.array([2]), solve_posterior(view, 2))
     assert scores[0, 0, 2] == pytest.approx(0.8 / 6 + 0.3 * 2 / 6)
     assert np.isnan(scores[0, 0, 0])
@@ -562,7 +564,7 @@ def test_self_play_goes_on_in_the_forks():
 
 def test_labels_of_the_network():
     """A won game is worth 1, any other what the best cell of its next guess is."""
-    task, step = played("rollout_steps=0", "endgame=0", "replay=0", "random_first=0")
+    task, step = played("rollout_steps=0", "endgame=0", "replay=0", "random_first=0", "horizon=0")
     batch = task.batch(PlannerNet(4, 2), Fixed(0.25), step)
     forks, labels = batch.more.forks, batch.labels.numpy()
     lowest = np.nanmin(mine_posterior(forks.views, 10), axis=(1, 2), initial=1.0)
@@ -570,6 +572,35 @@ def test_labels_of_the_network():
     assert ((labels == 1) | (labels < 0.25)).all()
     assert (labels == 1).any()
     assert (labels < 0.2).any()
+
+
+@pytest.mark.parametrize("horizon", [1, 20])
+def test_labels_that_follow_guesses(horizon):
+    """Game by game: the chance to survive each guess that is followed, times what the next one is worth, or 1 if won;
+    a mine ends it."""
+    task, step = played("rollout_steps=0", "endgame=0", "replay=0", "random_first=0", f"horizon={horizon}")
+    batch = task.batch(PlannerNet(4, 2), Fixed(0.25), step)
+    planner = task.labeller(Fixed(0.25))
+    ends = []
+    for fork, label in enumerate(batch.labels.tolist()):
+        game, survival, expected = batch.more.forks.fork([fork]), 1.0, 1.0
+        for guess in range(horizon + 1):
+            if game.status[0] == WON:
+                expected = survival
+                break
+            posterior = solve_posterior(game.views, 10)
+            scores = planner.guess_scores(game.views, np.array([10]), posterior)
+            cell = choose_highest(scores, game.views, choice_keys(game, guess))
+            expected = survival * np.nanmax(scores)
+            assert expected == pytest.approx(survival * 0.25 * (1 - np.nanmin(posterior.probabilities)), abs=1e-6)
+            survival *= 1 - posterior.probabilities[cell].item()
+            game.reveal_mask(cell)
+            if game.status[0] == LOST:
+                break
+            open_proved(game)
+        assert label == pytest.approx(expected, rel=1e-5)
+        ends.append(int(game.status[0]))
+    assert {LOST, PLAYING if horizon == 1 else WON} <= set(ends)
 
 
 def test_labels_of_the_move_tree():

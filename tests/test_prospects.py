@@ -15,10 +15,10 @@ POSITION = (
 )  # fmt: skip
 CELL = ("p", "above", "is_interior", "undecided", "neighbours", "nearer_edge", "farther_edge")
 OUTCOME = (
-    "is_won", "safe", "has_useful", "has_two_useful", "safe_beside", "lowest_after", "near_after", "new_mines",
+    "is_won", "safe", "has_telling", "has_two_telling", "safe_beside", "lowest_after", "near_after", "new_mines",
     "layouts_after", "surprise", "spread_after", "frontier_spread", "open_after", "interior_after", "interior_p",
     "even_after", "good", "needs_0", "needs_1", "needs_2", "needs_more", "open_beside", "density_after",
-    "second_after", "third_after", "fourth_after", "fifth_after", "useful",
+    "second_after", "third_after", "fourth_after", "fifth_after", "telling",
 )  # fmt: skip
 PLACE = {name: place for place, name in enumerate((*POSITION, *CELL, *OUTCOME))}
 MODES_SEEN = [MODES["beginner"], Mode(5, 7, 8), Mode(2, 9, 4), Mode(7, 7, 10)]
@@ -51,7 +51,7 @@ def chances_of(mines, view):
     return np.where(view == HIDDEN, mines.mean(axis=0), np.nan)
 
 
-def telling(view, mines, cell):
+def count_telling(view, mines, cell):
     """How many of the safe cells show a number that differs between the layouts [L, R, C]."""
     is_safe = ~mines.any(axis=0) & (view == HIDDEN)
     is_safe.flat[cell] = False
@@ -59,10 +59,10 @@ def telling(view, mines, cell):
     return sum(np.unique(numbers).size > 1 for numbers in shown)
 
 
-def enumerated(view, mines, cell, number, num_useful):
+def enumerated(view, mines, cell, number, num_telling):
     """In how many of the layouts that are left a cell shows a number, and the features then by name.
 
-    `num_useful`: how many of the safe cells count as useful.
+    `num_telling`: how many of the safe cells count as telling.
     """
     num_mines, layouts, p = int(mines[0].sum()), len(mines), chances_of(mines, view)
     trial = view.copy()
@@ -81,7 +81,7 @@ def enumerated(view, mines, cell, number, num_useful):
     new_mines = (q == 1).sum() - (p == 1).sum()
     need = number - ((p == 1) | (view == MINE))[block].sum()
     lowest = np.nanmin(p)
-    safest = np.sort([*np.zeros(num_useful), *q[is_open_after], *np.ones(5)]) if is_open_after.any() else np.zeros(5)
+    safest = np.sort([*np.zeros(num_telling), *q[is_open_after], *np.ones(5)]) if is_open_after.any() else np.zeros(5)
     near = (q[is_open_after] <= safest[0] + 0.03).sum()
     return after, {
         "lowest": lowest,
@@ -104,11 +104,11 @@ def enumerated(view, mines, cell, number, num_useful):
         "farther_edge": edges[1] / 4,
         "is_won": not is_open_after.any(),
         "safe": log((q == 0).sum(), 2),
-        "has_useful": num_useful >= 1,
-        "has_two_useful": num_useful >= 2,
+        "has_telling": num_telling >= 1,
+        "has_two_telling": num_telling >= 2,
         "safe_beside": (q[block] == 0).sum() / 8,
         "lowest_after": safest[0],
-        "near_after": 0 if num_useful else log(near),
+        "near_after": 0 if num_telling else log(near),
         "new_mines": log(new_mines, 2),
         "layouts_after": log(math.log(after)),
         "surprise": math.log(layouts / after) / 4,
@@ -129,7 +129,7 @@ def enumerated(view, mines, cell, number, num_useful):
         "third_after": safest[2],
         "fourth_after": safest[3],
         "fifth_after": safest[4],
-        "useful": log(num_useful, 2),
+        "telling": log(num_telling, 2),
     }
 
 
@@ -142,7 +142,7 @@ def test_every_feature_has_a_name_here():
 def test_equal_enumeration(shape):
     """Random views, with known mines and proved cells too: the numbers that can be, their chances and all features.
 
-    A cell that counts as useless shows the same number in all layouts; nearly all such cells are found.
+    A cell that counts as telling nothing shows the same number in all layouts; nearly all such cells are found.
     """
     rng = np.random.default_rng(3)
     compared = missed = 0
@@ -159,9 +159,9 @@ def test_equal_enumeration(shape):
                 if not is_left.any():
                     continue
                 row = next(rows)
-                num_useful = round(math.expm1(2 * found.features[row, PLACE["useful"]]))
-                after, expected = enumerated(view, mines, cell, number, num_useful)
-                more = num_useful - telling(view, mines[is_left], cell)
+                num_telling = round(math.expm1(2 * found.features[row, PLACE["telling"]]))
+                after, expected = enumerated(view, mines, cell, number, num_telling)
+                more = num_telling - count_telling(view, mines[is_left], cell)
                 assert more >= 0
                 missed += more > 0
                 assert (found.of[row], found.numbers[row]) == (i, number)
@@ -228,13 +228,13 @@ def test_what_is_proved_by_hand():
     one, two = map(by_name, found.features)
     for row in (one, two):
         assert (row["p"], row["above"], row["is_interior"]) == pytest.approx((1 / 2, 5 / 6, 1))
-        assert (row["is_won"], row["has_useful"], row["safe_beside"] * 8) == (row is one, 0, 2 if row is one else 0)
+        assert (row["is_won"], row["has_telling"], row["safe_beside"] * 8) == (row is one, 0, 2 if row is one else 0)
     # The 1: both mines are known, the two cells above one another are safe, and that wins.
-    assert (one["safe"], one["useful"], one["new_mines"]) == pytest.approx((math.log(3) / 2, 0, math.log(3) / 2))
+    assert (one["safe"], one["telling"], one["new_mines"]) == pytest.approx((math.log(3) / 2, 0, math.log(3) / 2))
     assert (one["layouts_after"], one["surprise"], one["density_after"]) == pytest.approx((0, math.log(6) / 4, 0))
     assert (one["open_after"], one["open_beside"], one["needs_1"], one["lowest_after"]) == (0, 0, 1, 0)
     # The 2: one cell is safe and far from it, the second mine is in one of two cells beside it.
-    assert (two["safe"], two["useful"], two["new_mines"]) == pytest.approx((math.log(2) / 2, 0, math.log(2) / 2))
+    assert (two["safe"], two["telling"], two["new_mines"]) == pytest.approx((math.log(2) / 2, 0, math.log(2) / 2))
     assert (two["surprise"], two["density_after"]) == pytest.approx((math.log(3) / 4, 1 / 3))
     assert (two["open_after"], two["open_beside"], two["needs_2"]) == pytest.approx((math.log(3) / 4, 2 / 8, 1))
 
@@ -243,7 +243,7 @@ def test_a_win_by_hand():
     found, _, _ = of_view(drawn("1.\n1."), 1, [1])
     assert (found.numbers.tolist(), found.chances.tolist()) == ([1], pytest.approx([1 / 2]))
     row = by_name(found.features[0])
-    assert (row["is_won"], row["useful"], row["open_after"], row["lowest_after"], row["near_after"]) == (
+    assert (row["is_won"], row["telling"], row["open_after"], row["lowest_after"], row["near_after"]) == (
         1,
         0,
         0,

@@ -83,21 +83,21 @@ def outcome_features(trial, now, after, num_mines, row, col, need):
     frontier = p[is_open & beside]
     interior = p[is_open & ~beside]
     num_safe, num_open = (p == 0).sum(), is_open.sum()
-    num_useful = sum(not is_told(trial, p, r, c) for r, c in np.argwhere(p == 0))
-    safest = np.sort([*np.zeros(num_useful), *p[is_open], *np.ones(5)])[:5] if num_open else np.zeros(5)
-    near = (p[is_open] <= safest[0] + 0.03 + SAME).sum() if num_useful == 0 else 0
+    num_telling = sum(not is_told(trial, p, r, c) for r, c in np.argwhere(p == 0))
+    safest = np.sort([*np.zeros(num_telling), *p[is_open], *np.ones(5)])[:5] if num_open else np.zeros(5)
+    near = (p[is_open] <= safest[0] + 0.03 + SAME).sum() if num_telling == 0 else 0
     proved = (now.probabilities == 1).sum()
     mines_left = num_mines - (trial == MINE).sum() - proved
     new_mines = (p == 1).sum() - proved
     return [
-        num_open == 0, math.log1p(num_safe) / 2, num_useful >= 1, num_useful >= 2, (around(p, row, col) == 0).sum() / 8,
-        safest[0], log4(near), math.log1p(max(new_mines, 0)) / 2,
+        num_open == 0, math.log1p(num_safe) / 2, num_telling >= 1, num_telling >= 2,
+        (around(p, row, col) == 0).sum() / 8, safest[0], log4(near), math.log1p(max(new_mines, 0)) / 2,
         log4(after.log_layouts), (now.log_layouts - after.log_layouts) / 4, log4((p * (1 - p))[is_open].sum()),
         log4((frontier * (1 - frontier)).sum()), log4(num_open), log4(interior.size),
         interior[0] if interior.size else 0, log4((abs(frontier - 0.5) <= 0.1 + SAME).sum()),
         log4((p[is_open] < 0.1 - SAME).sum()), need == 0, need == 1, need == 2, need >= 3,
         around(is_open, row, col).sum() / 8, (mines_left - new_mines) / max(num_open + num_safe, 1), *safest[1:],
-        math.log1p(num_useful) / 2,
+        math.log1p(num_telling) / 2,
     ]  # fmt: skip
 
 

@@ -104,7 +104,8 @@ class ExactSolver(SinglesFirst):
 
     def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:
         """Whether at most `endgame` layouts are left, bool [N]."""
-        return posterior.exact & (posterior.log_layouts <= np.log(self.endgame) + 1e-9)
+        most = np.log(self.endgame) + 1e-9 if self.endgame else -np.inf
+        return posterior.exact & (posterior.log_layouts <= most)
 
     def endgame_wins(
         self, view: NDArray[np.int8], num_mines: int, finds_all: bool = True
