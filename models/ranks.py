@@ -3,6 +3,7 @@
 Every process plays its share of the live games, all hold the same weights. Process 0 speaks and writes.
 """
 
+import gc
 import os
 from typing import Any
 
@@ -46,6 +47,7 @@ class Ranks:
         if self.size > 1:
             if error is None:
                 distributed.barrier()  # one that leaves while another still talks would take it down
+            gc.collect()  # a wrapped model left in a cycle would keep the group's threads until the interpreter ends
             distributed.destroy_process_group()
 
     def divisible(self, number: float) -> int:
