@@ -177,17 +177,18 @@ class PlannerTask(Task):
     def followed(self, games: Games, posterior: Posterior, planner: PlannerSolver) -> NDArray[np.float64]:
         """What games at a guess are worth, in 0..1: `horizon` guesses are followed where the board allows it, each
         with the exact chance to survive it, and what comes after is worth what the planner says; changes `games`."""
-        mode = games.mode
         values, survival = np.empty(games.num_games), np.ones(games.num_games)
         slots = np.arange(games.num_games)
         for guess in range(self.cfg.horizon + 1):
             own = posterior.of(slots)
-            best, scores = planner.values(games.views[slots], np.full(slots.size, mode.mines, np.int64), own)
+            best, scores = planner.values(games.views[slots], np.full(slots.size, games.mode.mines, np.int64), own)
             values[slots] = survival[slots] * best
+            if guess == self.cfg.horizon:
+                break
             cells = choose_highest(scores, games.views[slots], choice_keys(games, guess)[slots])
             survival[slots] *= 1 - np.where(cells, own.probabilities, 0).sum(axis=(1, 2))
             is_followed = ~planner.is_endgame(own) & ~(cells & games.mines[slots]).any(axis=(1, 2))
-            if guess == self.cfg.horizon or not is_followed.any():
+            if not is_followed.any():
                 break
             slots, mask = slots[is_followed], np.zeros(games.views.shape, np.bool_)
             mask[slots] = cells[is_followed]

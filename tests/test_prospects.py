@@ -59,19 +59,16 @@ def count_telling(view, mines, cell):
     return sum(np.unique(numbers).size > 1 for numbers in shown)
 
 
-def enumerated(view, mines, cell, number, num_telling):
-    """In how many of the layouts that are left a cell shows a number, and the features then by name.
+def enumerated(view, mines, left, cell, number, num_telling):
+    """The features by name, once a cell shows a number.
 
-    `num_telling`: how many of the safe cells count as telling.
+    `mines`: the layouts before, `left`: those then; `num_telling`: how many of the safe cells count as telling.
     """
     num_mines, layouts, p = int(mines[0].sum()), len(mines), chances_of(mines, view)
     trial = view.copy()
     trial.flat[cell] = number
-    is_left = ~mines.reshape(layouts, -1)[:, cell] & (mines[:, around(cell, view.shape)].sum(axis=1) == number)
-    after = int(is_left.sum())
-    if not after:
-        return 0, {}
-    q = chances_of(mines[is_left], trial)
+    after = len(left)
+    q = chances_of(left, trial)
     block, trial_interior, interior = around(cell, view.shape), interior_cells(trial), interior_cells(view)
     row, col = divmod(cell, view.shape[1])
     edges = sorted(min(at, size - 1 - at, 4) for at, size in zip((row, col), view.shape, strict=True))
@@ -83,7 +80,7 @@ def enumerated(view, mines, cell, number, num_telling):
     lowest = np.nanmin(p)
     safest = np.sort([*np.zeros(num_telling), *q[is_open_after], *np.ones(5)]) if is_open_after.any() else np.zeros(5)
     near = (q[is_open_after] <= safest[0] + 0.03).sum()
-    return after, {
+    return {
         "lowest": lowest,
         "near": log((p <= lowest + 0.03).sum()),
         "open": log(is_open.sum()),
@@ -158,14 +155,15 @@ def test_equal_enumeration(shape):
                 is_left &= mines[:, around(cell, view.shape)].sum(axis=1) == number
                 if not is_left.any():
                     continue
+                left = mines[is_left]
                 row = next(rows)
                 num_telling = round(math.expm1(2 * found.features[row, PLACE["telling"]]))
-                after, expected = enumerated(view, mines, cell, number, num_telling)
-                more = num_telling - count_telling(view, mines[is_left], cell)
+                expected = enumerated(view, mines, left, cell, number, num_telling)
+                more = num_telling - count_telling(view, left, cell)
                 assert more >= 0
                 missed += more > 0
                 assert (found.of[row], found.numbers[row]) == (i, number)
-                assert found.chances[row] == pytest.approx(after / len(mines), rel=1e-9)
+                assert found.chances[row] == pytest.approx(len(left) / len(mines), rel=1e-9)
                 for name, place in PLACE.items():
                     message = f"{name} of {number} at {cell} in\n{view}, {num_mines} mines"
                     assert found.features[row, place] == pytest.approx(float(expected[name]), abs=2e-6), message
