@@ -5,6 +5,7 @@ from minesweeper.board import HIDDEN, MINE, neighbour_counts
 from minesweeper.games import LOST, PLAYING, WON, Games
 from minesweeper.mode import MODES, Mode
 from minesweeper.posterior import InconsistentViewError, StateBudgetError, mine_posterior, solve_posterior
+from minesweeper.sampling import sample_layouts
 from minesweeper.solvers import SOLVERS, Solver, make_solver
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "mine_posterior",
     "neighbour_counts",
     "play_games",
+    "sample_layouts",
     "solve_posterior",
 ]

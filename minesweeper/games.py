@@ -54,7 +54,12 @@ class Games:
 
     @classmethod
     def on_boards(
-        cls, mines: ArrayLike, openings: bool = True, seed: int = 0, index: ArrayLike | None = None
+        cls,
+        mines: ArrayLike,
+        openings: bool = True,
+        seed: int = 0,
+        index: ArrayLike | None = None,
+        views: ArrayLike | None = None,
     ) -> "Games":
         """Games on given boards; their first cell may be a mine (first_click="any"), and they cannot be restarted.
 
@@ -62,9 +67,11 @@ class Games:
             mines: bool [N, R, C], the same number of mines on each board.
             openings: as in `Mode`.
             seed, index: what random choices of solvers depend on; `index` integers [N], 0..N-1 if not given.
+            views: int8 [N, R, C], what is revealed already, at no move; marked mines too. Nothing unless given.
 
         Raises:
-            ValueError: not bool, another shape, boards of different numbers of mines or without a safe cell.
+            ValueError: not bool, another shape, boards of different numbers of mines or without a safe cell, views that
+                do not fit the boards.
         """
         mines = np.asarray(mines)
         if mines.dtype != np.bool_ or mines.ndim != 3 or 0 in mines.shape:
@@ -81,7 +88,21 @@ class Games:
             count_neighbours(board, counts)
         games._is_laid[:] = True
         games._can_restart = False
+        if views is not None:
+            games._show(np.asarray(views))
         return games
+
+    def _show(self, views: NDArray) -> None:
+        """Sets what is revealed."""
+        if views.dtype != np.int8 or views.shape != self.views.shape:
+            raise ValueError(f"views must be int8 {list(self.views.shape)}, got {views.dtype} {list(views.shape)}")
+        fits = (views == HIDDEN) | (views == np.where(self.mines, MINE, self._counts))
+        if not fits.all():
+            game, row, col = (int(x) for x in np.argwhere(~fits)[0])
+            raise ValueError(f"game {game}: its board does not have the {views[game, row, col]} seen at ({row}, {col})")
+        self.views[:] = views
+        self._safe_left[:] = ((views == HIDDEN) & ~self.mines).sum(axis=(1, 2))
+        self.status[self._safe_left == 0] = WON
 
     def reveal(self, rows: ArrayLike, cols: ArrayLike) -> None:
         """Reveals one cell of each game. A revealed cell or a finished game changes nothing and costs no move.

@@ -7,7 +7,7 @@ One file, since what is checked, counted and said of a fault is the same for one
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from minesweeper.counting import (
     COUNTED,
     MAX_OPEN_CLUES,
     OVER_BUDGET,
+    Layers,
     chain_length,
     combine,
     log_tilt_for,
@@ -277,14 +278,30 @@ def solve_each(views, num_mines, max_states, probabilities, interior, log_layout
                 probabilities[game, row, col] = probability
 
 
-@kernel
-def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width, mines_left, max_states):
-    """The posterior of the undecided cells.
+class BoxCounts(NamedTuple):
+    """The counted components of a view: C of them, T totals of mines over them all. See `counting.py`."""
 
-    Returns:
-        (outcome, where, low, high, probability of each box, of the interior, log of the layouts).
-    """
-    probability = np.empty(num_boxes)
+    outcome: int  # `CONTRADICTION`: not all is set; `OVER_BUDGET`: the polynomials are not
+    where: int  # the cell of a clue that cannot be met
+    num_components: int
+    layers: Layers
+    layer_start: NDArray[np.int32]  # those of component c begin at boxes.start[c] + c
+    last_state: NDArray[np.int64]  # [C] end of each one's states; -1: over budget
+    num_states: int
+    ways: NDArray[np.float64]  # [9, 9], tilted
+    leasts: NDArray[np.int64]  # [C] the least mines of each
+    lengths: NDArray[np.int64]  # [C] how many totals each may have
+    starts: NDArray[np.int64]  # [C + 1] where these begin in `polynomials`
+    polynomials: NDArray[np.float64]  # [T] layouts by total, tilted
+    density: float  # of the mines that are left
+    tilt: float
+    log_tilt_left: float  # the log of what the tilt still lacks
+    log_scale: float  # of the polynomials
+
+
+@kernel
+def count_boxes(boxes, num_boxes, num_clues, num_interior, need, width, mines_left, max_states):
+    """Orders the boxes and counts the layouts of each component; on large boards with the tilt that suits the mines."""
     num_components = find_components(boxes, num_boxes, num_clues)
     order_boxes(boxes, num_components, need, width, num_boxes, num_clues)
 
@@ -292,7 +309,7 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
     density = min(max(mines_left / max(cells, 1), 0.001), 0.999)
     is_large = cells > _LARGE
     tilt = density / (1 - density) if is_large else 1.0
-    log_relative = 0.0  # what is still missing from the tilt of the sweeps
+    log_tilt_left = 0.0
 
     layers = new_layers()
     layer_start = np.empty(num_boxes + num_components, np.int32)
@@ -302,22 +319,24 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
     leasts = np.zeros(num_components, np.int64)
     lengths = np.ones(num_components, np.int64)
     starts = np.zeros(num_components + 1, np.int64)
+    where = np.int64(-1)
     for attempt in range(_MOST_TILTS):
         ways = weighted_ways(tilt)
         table = np.full(1024, -1, np.int32)
         num_states = 0
         num_edges = 0
         log_scale = 0.0
-        is_exact = True
+        outcome = COUNTED
         for c in range(num_components):
-            outcome, clue, layers, table, end, edges, scale = sweep(
+            result, clue, layers, table, end, edges, scale = sweep(
                 boxes.order[boxes.start[c] : boxes.start[c + 1]], boxes, need, ways, layers, num_states, num_edges,
                 layer_start[boxes.start[c] + c :], table, slot_of, left, max_states,
             )  # fmt: skip
-            if outcome == CONTRADICTION:
-                return outcome, boxes.clue_cell[clue], 0, 0, probability, np.nan, np.nan
-            if outcome == OVER_BUDGET:
-                is_exact = False
+            if result == CONTRADICTION:
+                outcome, where = CONTRADICTION, np.int64(boxes.clue_cell[clue])
+                break
+            if result == OVER_BUDGET:
+                outcome = OVER_BUDGET
                 last_state[c] = -1
                 table[:] = -1
                 continue
@@ -329,8 +348,9 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
             num_states, num_edges = end, edges
         starts[1:] = np.cumsum(lengths)
         polynomials = np.zeros(starts[num_components])
-        is_exact = is_exact and chain_length(lengths) <= max(max_states, 1000)
-        if not is_exact:
+        if outcome == COUNTED and chain_length(lengths) > max(max_states, 1000):
+            outcome = OVER_BUDGET
+        if outcome != COUNTED:
             break
         for c in range(num_components):
             begin = layer_start[boxes.start[c + 1] + c]
@@ -340,24 +360,45 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
             log_scale += normalise(polynomials[starts[c] : starts[c + 1]])
         if not is_large:
             break
-        log_relative = log_tilt_for(polynomials, lengths, leasts, num_interior, mines_left, tilt)
-        if abs(log_relative) < 0.1 or attempt == _MOST_TILTS - 1:
+        log_tilt_left = log_tilt_for(polynomials, lengths, leasts, num_interior, mines_left, tilt)
+        if abs(log_tilt_left) < 0.1 or attempt == _MOST_TILTS - 1:
             break
-        tilt = min(max(tilt * np.exp(log_relative), 1e-8), 1e8)
+        tilt = min(max(tilt * np.exp(log_tilt_left), 1e-8), 1e8)
+    return BoxCounts(
+        outcome, where, num_components, layers, layer_start, last_state, num_states, ways, leasts, lengths, starts,
+        polynomials, density, tilt, log_tilt_left, log_scale,
+    )  # fmt: skip
+
+
+@kernel
+def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width, mines_left, max_states):
+    """The posterior of the undecided cells.
+
+    Returns:
+        (outcome, where, low, high, probability of each box, of the interior, log of the layouts).
+    """
+    probability = np.empty(num_boxes)
+    counted = count_boxes(boxes, num_boxes, num_clues, num_interior, need, width, mines_left, max_states)
+    if counted.outcome == CONTRADICTION:
+        return CONTRADICTION, counted.where, 0, 0, probability, np.nan, np.nan
+    is_exact = counted.outcome == COUNTED
+    num_components, layers, last_state = counted.num_components, counted.layers, counted.last_state
+    leasts, lengths, starts, polynomials = counted.leasts, counted.lengths, counted.starts, counted.polynomials
+    tilt, log_tilt_left = counted.tilt, counted.log_tilt_left
 
     interior = np.nan
     log_layouts = np.nan
     if is_exact:
-        tilt_polynomials(polynomials, lengths, log_relative)
-        log_scale += leasts.sum() * log_relative
-        full_tilt = tilt * np.exp(log_relative)
+        tilt_polynomials(polynomials, lengths, log_tilt_left)
+        log_scale = counted.log_scale + leasts.sum() * log_tilt_left
+        full_tilt = tilt * np.exp(log_tilt_left)
         totals = combine(polynomials, lengths, leasts, num_interior, mines_left, full_tilt)
         if not totals.is_possible:
             least = leasts.sum()
             most = least + (lengths - 1).sum() + num_interior
             return IMPOSSIBLE_TOTAL, -1, least, most, probability, np.nan, np.nan
         weights = totals.weights
-        tilt_polynomials(weights, lengths, log_relative)
+        tilt_polynomials(weights, lengths, log_tilt_left)
         log_layouts = totals.log_layouts + log_scale - mines_left * np.log(full_tilt)
         if num_interior > 0:
             if not totals.interior_can_have:
@@ -368,21 +409,21 @@ def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width
                 interior = not_proved(totals.expected_interior / num_interior)
     else:
         weights = np.ones(polynomials.size)
-        tilt_polynomials(weights, lengths, np.log(density / (1 - density) / tilt))
+        tilt_polynomials(weights, lengths, np.log(counted.density / (1 - counted.density) / tilt))
         if num_interior > 0:
-            interior = density
+            interior = counted.density
 
-    backward = np.empty(num_states)
+    backward = np.empty(counted.num_states)
     for c in range(num_components):
         members = boxes.order[boxes.start[c] : boxes.start[c + 1]]
         if last_state[c] < 0:
             estimate_locally(members, boxes, need, unknown, probability)
             continue
-        layer = layer_start[boxes.start[c] + c : boxes.start[c + 1] + c + 1]
+        layer = counted.layer_start[boxes.start[c] + c : boxes.start[c + 1] + c + 1]
         for state in range(layer[members.size], last_state[c]):
             mines = np.int64(layers.word_2[state] >> np.uint64(44)) - leasts[c]
             backward[state] = weights[starts[c] + mines]
-        sweep_back(members, boxes, ways, layers, layer, last_state[c], backward, probability)
+        sweep_back(members, boxes, counted.ways, layers, layer, last_state[c], backward, probability)
     return COUNTED if is_exact else OVER_BUDGET, -1, 0, 0, probability, interior, log_layouts
 
 

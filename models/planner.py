@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from minesweeper.posterior import MAX_STATES, Posterior, solve_posterior
-from minesweeper.prospects import Prospects, cell_scores, most_promising
+from minesweeper.prospects import Prospects, cell_scores
+from minesweeper.rollouts import rollout_values
 from minesweeper.solvers.base import check_share
 from minesweeper.solvers.exact import ExactSolver
+from minesweeper.unavoidable import candidates
 from models.planner_net import win_chances
 
 _CELLS_AHEAD = 6  # of a position that is looked at one guess ahead
+_ROUNDS = (6, 3, 2)  # the best so many cells take part in each round of rollouts
+_NETWORK_COUNTS = 100  # as so many rollouts: its errors are about as large as the noise that these leave
 
 
 class PlannerSolver(ExactSolver):
@@ -31,6 +35,8 @@ class PlannerSolver(ExactSolver):
         candidates: at most so many of them are looked at, in the order of `most_promising`; 0: all.
         look_ahead: for so many of the best cells, the numbers that prove nothing are looked at one guess further: they
             are worth what the best guess there is worth (0: none).
+        rollouts: so many times the rest of the game is played out at random for each of the two best cells of a guess,
+            fewer times for four more (`minesweeper.rollouts`); the results correct the network (0: none).
         endgame: when at most this many layouts are left, the move tree is played out exactly (0: never).
         max_states: budget of one position, as in `ExactSolver`.
 
@@ -46,11 +52,12 @@ class PlannerSolver(ExactSolver):
         margin: float = 0.06,
         candidates: int = 10,
         look_ahead: int = 0,
+        rollouts: int = 0,
         endgame: int = 2000,
         max_states: int = MAX_STATES,
     ) -> None:
         check_share("margin", margin)
-        for key, value in (("candidates", candidates), ("look_ahead", look_ahead)):
+        for key, value in (("candidates", candidates), ("look_ahead", look_ahead), ("rollouts", rollouts)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{key} must be an integer of at least 0, got {value!r}")
         super().__init__(endgame=endgame, max_states=max_states)
@@ -58,6 +65,7 @@ class PlannerSolver(ExactSolver):
         self.margin = margin
         self.candidates = candidates
         self.look_ahead = look_ahead
+        self.rollouts = rollouts
 
     @classmethod
     def trained(cls, model: nn.Module, config: Mapping[str, Any], **settings: Any) -> "PlannerSolver":
@@ -68,13 +76,15 @@ class PlannerSolver(ExactSolver):
         self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior
     ) -> NDArray[np.float64]:
         """The chance to win by opening each candidate, as the network sees it; see `ExactSolver`."""
-        cells = most_promising(views, posterior, self.margin, self.candidates)
+        cells = candidates(views, posterior, self.margin, self.candidates)
         scores = self.cell_scores(views, num_mines, posterior, cells)
         if self.look_ahead:
-            flat = np.nan_to_num(scores.reshape(len(views), -1), nan=-1.0)
-            best = np.argsort(-flat, axis=1, kind="stable")[:, : self.look_ahead]
-            cells = np.where(np.take_along_axis(flat, best, 1) >= 0, best, -1)
-            scores = self.scores_ahead(views, num_mines, posterior, cells)
+            scores = self.scores_ahead(views, num_mines, posterior, _best_cells(scores, self.look_ahead))
+        has_opening = np.flatnonzero((views == 0).any(axis=(1, 2)))
+        if self.rollouts and has_opening.size:
+            scores[has_opening] = self.rolled_out(
+                views[has_opening], num_mines[has_opening], posterior.of(has_opening), scores[has_opening]
+            )
         return scores
 
     def cell_scores(
@@ -107,6 +117,27 @@ class PlannerSolver(ExactSolver):
 
         return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
 
+    def rolled_out(
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior, scores: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The scores [N, R, C] corrected by rollouts, in rounds that the better cells go on to; NaN for the others."""
+        corrected = scores.copy()
+        total, count = np.zeros(scores.shape), 0
+        for number, most in enumerate(_ROUNDS):
+            each = (self.rollouts * (number + 1)) // len(_ROUNDS) - count
+            cells = _best_cells(corrected, most)
+            if not each or cells.shape[1] < 2:
+                continue
+            values = rollout_values(views, num_mines, posterior, cells, each, number)
+            count += each
+            game, place = np.nonzero(cells >= 0)
+            row, col = np.divmod(cells[game, place], views.shape[2])
+            total[game, row, col] += each * values[game, place]
+            corrected[:] = np.nan
+            corrected[game, row, col] = _NETWORK_COUNTS * scores[game, row, col] + total[game, row, col]
+            corrected /= _NETWORK_COUNTS + count
+        return corrected
+
     def win_chances(self, found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.float64]:
         """What the network says of each number, float64 [M]."""
         return win_chances(self.model, torch.from_numpy(found.features)).numpy()
@@ -117,7 +148,7 @@ class PlannerSolver(ExactSolver):
         """The score of the best of a few candidates, float64 [N]; arguments as for `guess_scores`."""
         if not len(views):
             return np.empty(0)
-        cells = most_promising(views, posterior, self.margin, _CELLS_AHEAD)
+        cells = candidates(views, posterior, self.margin, _CELLS_AHEAD)
         return np.nanmax(self.cell_scores(views, num_mines, posterior, cells), axis=(1, 2))
 
     def values(
@@ -144,3 +175,10 @@ class PlannerSolver(ExactSolver):
         if is_open.any():
             scores[is_open] = self.guess_scores(views[is_open], num_mines[is_open], posterior.of(is_open))
         return np.nanmax(scores, axis=(1, 2)), scores
+
+
+def _best_cells(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """The cells of the highest scores [N, R, C], at most so many, int64 [N, K], flat; -1: no more."""
+    flat = np.nan_to_num(scores.reshape(len(scores), -1), nan=-1.0)
+    best = np.argsort(-flat, axis=1, kind="stable")[:, :most]
+    return np.where(np.take_along_axis(flat, best, 1) >= 0, best, -1)

@@ -26,9 +26,10 @@ from minesweeper import LOST, PLAYING, WON, Games, Solver, make_solver
 from minesweeper.arena import choice_keys
 from minesweeper.components import frontier_mask
 from minesweeper.posterior import Posterior
-from minesweeper.prospects import NUM_FEATURES, most_promising, prospects, undecided_around
+from minesweeper.prospects import NUM_FEATURES, prospects, undecided_around
 from minesweeper.proving import open_proved
 from minesweeper.solvers.base import choose_highest
+from minesweeper.unavoidable import candidates
 from models.labelled import Labelled
 from models.planner import PlannerSolver
 from models.planner_net import win_chances
@@ -219,7 +220,7 @@ class PlannerTask(Task):
         weights *= np.exp(-above / _SCALE)
         with np.errstate(divide="ignore"):  # Gumbel noise: the largest are a draw without replacement
             order = np.log(weights.reshape(noise.shape)) - np.log(-np.log(noise))
-        promising = most_promising(games.views, posterior, self.cfg.margin, (count + 2) // 3)
+        promising = candidates(games.views, posterior, self.cfg.margin, (count + 2) // 3)
         game, place = np.nonzero(promising >= 0)
         order[game, promising[game, place]] = np.inf
         chosen = np.argsort(-order, axis=1, kind="stable")[:, :count]

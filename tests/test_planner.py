@@ -31,6 +31,7 @@ from minesweeper.prospects import NUM_FEATURES, most_promising, prospects, undec
 from minesweeper.proving import open_proved
 from minesweeper.solvers.base import choose_highest, choose_lowest
 from minesweeper.textio import text_to_view
+from minesweeper.unavoidable import candidates, unavoidable_guesses
 from models.checkpoint import load_checkpoint
 from models.labelled import Labelled
 from models.mine_task import planned_risks
@@ -233,7 +234,7 @@ def test_of_many_candidates_the_most_promising_are_looked_at():
     views, mines, posterior = guesses(MODES["beginner"], 40)
     every = planner_of(Fixed(varied), margin=0.1).guess_scores(views, mines, posterior)
     some = planner_of(Fixed(varied), margin=0.1, candidates=3).guess_scores(views, mines, posterior)
-    first = most_promising(views, posterior, 0.1, 3)
+    first = candidates(views, posterior, 0.1, 3)
     for game in range(len(views)):
         cells = first[game][first[game] >= 0]
         np.testing.assert_array_equal(np.flatnonzero(~np.isnan(some[game])), np.sort(cells))
@@ -316,10 +317,12 @@ def test_with_the_truth_it_plays_the_move_tree(look_ahead):
         further = [trial for cell in np.flatnonzero(view == HIDDEN) for trial, *_, is_stuck in
                    trials_of(view, num_mines, cell) if is_stuck]  # fmt: skip
         planner = planner_of(Truth([view, *further], num_mines), margin=1.0, look_ahead=look_ahead)
-        scores = planner.guess_scores(view[None], np.array([num_mines]), solve_posterior(view[None], num_mines))[0]
+        posterior = solve_posterior(view[None], num_mines)
+        scores = planner.guess_scores(view[None], np.array([num_mines]), posterior)[0]
         wins, num_layouts = best_play(view, num_mines)
         is_scored = np.flatnonzero(~np.isnan(scores))
-        assert is_scored.size == (look_ahead if look_ahead == 2 else (view == HIDDEN).sum())
+        is_unavoidable = (unavoidable_guesses(view[None], posterior.probabilities) >= 0).all()
+        assert is_scored.size == (2 if look_ahead == 2 or is_unavoidable else (view == HIDDEN).sum())
         expected = [wins[cell] / num_layouts for cell in is_scored.tolist()]
         np.testing.assert_allclose(scores.flat[is_scored], expected, atol=1e-6)
         assert max(expected) == max(wins.values()) / num_layouts

@@ -12,12 +12,12 @@ from minesweeper.posterior import MAX_STATES, Posterior, check_max_states, solve
 from minesweeper.prospects import Prospects, cell_scores, most_promising
 from minesweeper.solvers.base import TIE_BREAKS, check_share, choose_highest, choose_lowest
 from minesweeper.solvers.singles_first import SinglesFirst
+from minesweeper.unavoidable import candidates
 
 _MOST_SETS = 2_000_000  # in the move tree of one endgame: ten seconds
 _MOST_LAYOUTS = 100_000
 _MOST_KEPT = 10_000
 _LOOKS_AHEAD = ("progress", "safety")
-_CANDIDATES = 20  # of "safety"
 _SECOND_SAFEST = 0.4
 
 
@@ -28,7 +28,8 @@ class ExactSolver(SinglesFirst):
         tie_break: among the safest cells, "random" and "corner" as in `Solver`, or one of two that count exactly what a
             cell may bring. "progress": the highest chance that the cell is safe and leaves a cell that is proved safe,
             or wins. "safety": the highest chance to survive this guess and the next, of which the safest cell that
-            still tells something makes up 0.6 and the second safest 0.4; of 20 cells in the order of `most_promising`.
+            still tells something makes up 0.6 and the second safest 0.4; of 20 cells in the order of `most_promising`,
+            but where a guess cannot be avoided (`minesweeper.unavoidable`), that one.
         tie_margin: with these two, the safest cells are those at most this above the lowest probability.
         endgame: when at most this many layouts are left, the move tree is played out exactly (0: never); a tree too
             large for that is left to `tie_break`.
@@ -40,6 +41,7 @@ class ExactSolver(SinglesFirst):
     """
 
     name = "exact"
+    candidates = 20  # that "safety" looks at
 
     def __init__(
         self, tie_break: str = "random", tie_margin: float = 0.0, endgame: int = 0, max_states: int = MAX_STATES
@@ -96,10 +98,12 @@ class ExactSolver(SinglesFirst):
         if not self.looks_for:
             return None
 
-        def worth(found: Prospects, *_: NDArray[np.int64]) -> NDArray:
-            return found.leads_on if self.looks_for == "progress" else found.next_safety(_SECOND_SAFEST)
-
-        cells = most_promising(views, posterior, self.tie_margin, _CANDIDATES if self.looks_for == "safety" else 0)
+        if self.looks_for == "progress":
+            cells = most_promising(views, posterior, self.tie_margin)
+            worth = _leads_on
+        else:
+            cells = candidates(views, posterior, self.tie_margin, self.candidates)
+            worth = _next_safety
         return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
 
     def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:
@@ -125,3 +129,11 @@ class ExactSolver(SinglesFirst):
             is_solved = endgame_values(view, num_mines, self.endgame, _MOST_SETS, finds_all, values) != GAVE_UP
             self._endgames[position] = values if is_solved else None
         return self._endgames[position]
+
+
+def _leads_on(found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return found.leads_on
+
+
+def _next_safety(found: Prospects, *_: NDArray[np.int64]) -> NDArray[np.float64]:
+    return found.next_safety(_SECOND_SAFEST)
