@@ -68,7 +68,9 @@ def _same_mines(
     position, place = np.nonzero(cells >= 0)
     of = np.repeat(position, count)
     opened = np.repeat(cells[position, place], count)
-    games = Games.on_boards(layouts[position].reshape(-1, *views.shape[1:]), views=views[of])
+    index = (seeds[of] >> np.uint64(2)) + (opened * count + np.tile(np.arange(count), position.size)).astype(np.uint64)
+    boards = layouts[position].reshape(-1, *views.shape[1:])
+    games = Games.on_boards(boards, index=index.astype(np.int64), views=views[of])
     mined = np.flatnonzero(games.mines.reshape(of.size, -1)[np.arange(of.size), opened])
     _redraw(games, mined, opened[mined])
     values = np.full(cells.shape, np.nan)
@@ -120,9 +122,10 @@ def _redraw(games: Games, slots: NDArray[np.int64], cells: NDArray[np.int64]) ->
     """Gives the games of `slots` another layout that fits what is seen, in which a cell is safe."""
     if slots.size:
         views = games.views[slots]
-        seeds = np.array([_seed(view, slot) for view, slot in zip(views, slots, strict=True)], np.uint64)
+        index = games.index[slots]
+        seeds = np.array([_seed(view, number) for view, number in zip(views, index, strict=True)], np.uint64)
         layouts = sample_layouts(views, games.mode.mines, 1, seeds, safe=cells)[:, 0]
-        games.adopt(slots, Games.on_boards(layouts, index=games.index[slots], views=views), np.arange(slots.size))
+        games.adopt(slots, Games.on_boards(layouts, index=index, views=views), np.arange(slots.size))
 
 
 def _seed(view: NDArray[np.int8], number: int) -> int:

@@ -561,3 +561,29 @@ def test_zero_with_room_for_the_centre_takes_every_cell():
         games.reveal(*cell)
         assert games.views[0][cell] == 0
         assert games.mines.sum() == 11
+
+
+def test_games_that_have_begun():
+    """They go on as those that they were taken from; a view that does not fit is refused."""
+    mode = Mode(6, 8, 9)
+    games = Games(mode, 40, seed=2)
+    games.reveal(3, 4)
+    games.reveal(0, 0)
+    playing = np.flatnonzero(games.status == PLAYING)
+    assert playing.size > 10
+    begun = Games.on_boards(games.mines[playing], views=games.views[playing])
+    for row, col in np.ndindex(6, 8):
+        if (row + col) % 3:
+            games.reveal(row, col)
+            begun.reveal(row, col)
+    np.testing.assert_array_equal(begun.views, games.views[playing])
+    np.testing.assert_array_equal(begun.status, games.status[playing])
+    mines = np.array([[[False, True, False]]])
+    assert Games.on_boards(mines, views=np.array([[[1, HIDDEN, 1]]], np.int8)).status.tolist() == [WON]
+    marked = Games.on_boards(mines, views=np.array([[[1, MINE, HIDDEN]]], np.int8))
+    marked.reveal(0, 2)
+    assert marked.status.tolist() == [WON]
+    with pytest.raises(ValueError, match=re.escape("game 0: its board does not have the 2 seen at (0, 0)")):
+        Games.on_boards(mines, views=np.array([[[2, HIDDEN, 1]]], np.int8))
+    with pytest.raises(ValueError, match=re.escape("views must be int8 [1, 1, 3], got int64 [1, 1, 3]")):
+        Games.on_boards(mines, views=np.array([[[1, -2, 1]]]))

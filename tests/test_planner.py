@@ -32,6 +32,7 @@ from minesweeper.proving import open_proved
 from minesweeper.solvers.base import choose_highest, choose_lowest
 from minesweeper.textio import text_to_view
 from minesweeper.unavoidable import candidates, unavoidable_guesses
+from models import planner as planner_file
 from models.checkpoint import load_checkpoint
 from models.labelled import Labelled
 from models.mine_task import planned_risks
@@ -331,6 +332,44 @@ def test_with_the_truth_it_plays_the_move_tree(look_ahead):
     assert leads_further > 30
 
 
+def test_rollouts_correct_the_network(monkeypatch):
+    """In three rounds, of 2, 2 and 2 for the best six, three and two: means as one, with the network as 100 more."""
+    views, mines, posterior = guesses(MODES["beginner"], 60)
+    asked = []
+
+    def told(own_views, own_mines, own_posterior, cells, count, first):
+        assert (own_views == 0).any(axis=(1, 2)).all()
+        assert len(own_views) == len(own_mines) == len(own_posterior.exact) == len(cells)
+        asked.append((cells, count, first))
+        return np.where(cells < 0, np.nan, np.cos(cells + 10 * first))
+
+    monkeypatch.setattr(planner_file, "rollout_values", told)
+    before = planner_of(Fixed(varied), margin=0.1).guess_scores(views, mines, posterior)
+    after = planner_of(Fixed(varied), margin=0.1, rollouts=6).guess_scores(views, mines, posterior)
+    has_opening = (views == 0).any(axis=(1, 2))
+    assert has_opening.any()
+    assert not has_opening.all()
+    np.testing.assert_array_equal(after[~has_opening], before[~has_opening])
+    assert [(cells.shape[1], count, first) for cells, count, first in asked] == [(6, 2, 0), (3, 2, 1), (2, 2, 2)]
+    for game, (own_before, own_after) in enumerate(zip(before[has_opening], after[has_opening], strict=True)):
+        left = {int(cell): 100 * own_before.flat[cell] for cell in np.flatnonzero(~np.isnan(own_before))}
+        for number, (most, (cells, *_)) in enumerate(zip((6, 3, 2), asked, strict=True)):
+            best = sorted(left, key=lambda cell: -round(left[cell], 9))[:most]
+            assert sorted(cells[game][cells[game] >= 0].tolist()) == sorted(best)
+            left = {cell: left[cell] + 2 * math.cos(cell + 10 * number) for cell in best}
+        assert np.flatnonzero(~np.isnan(own_after)).tolist() == sorted(left)
+        for cell, total in left.items():
+            assert own_after.flat[cell] == pytest.approx(total / 106)
+
+
+def test_a_planner_with_rollouts_plays():
+    """It wins as many as without, of few games; and the same ones again."""
+    planner = planner_of(Fixed(varied), rollouts=4, endgame=50)
+    records = play_games(planner, MODES["beginner"], 40, 3, "corner")
+    assert records.won.mean() > 0.7
+    np.testing.assert_array_equal(play_games(planner, MODES["beginner"], 40, 3, "corner", batch=7).won, records.won)
+
+
 def test_values_are_exact_with_few_layouts_left():
     views = np.unique(guesses(Mode(4, 4, 4), 40)[0], axis=0)
     mines, posterior = np.full(len(views), 4), solve_posterior(views, 4)
@@ -360,6 +399,8 @@ def test_values_are_exact_with_few_layouts_left():
         ({"candidates": 2.5}, "candidates must be an integer of at least 0, got 2.5"),
         ({"look_ahead": -1}, "look_ahead must be an integer of at least 0, got -1"),
         ({"look_ahead": True}, "look_ahead must be an integer of at least 0, got True"),
+        ({"rollouts": -1}, "rollouts must be an integer of at least 0, got -1"),
+        ({"rollouts": 1.5}, "rollouts must be an integer of at least 0, got 1.5"),
         ({"endgame": -1}, "endgame must be 0 to 100000, got -1"),
     ],
 )

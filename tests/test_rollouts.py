@@ -1,0 +1,114 @@
+"""Rollouts: without bias against best play and against games that are really played, and what they depend on."""
+
+import numpy as np
+import pytest
+from test_lookahead import best_play
+from test_planner import guesses
+
+from minesweeper import HIDDEN, MODES, PLAYING, WON, Games, Mode, make_solver, sample_layouts, solve_posterior
+from minesweeper import rollouts as rollouts_file
+from minesweeper.arena import choice_keys
+from minesweeper.rollouts import rollout_values
+
+
+def play_out(games):
+    """Lets the player of the rollouts play games to their end."""
+    solver = make_solver("exact", tie_break="safety", tie_margin=0.1, endgame=60)
+    solver.candidates = 6
+    step = 0
+    while (live := np.flatnonzero(games.status == PLAYING)).size:
+        step += 1
+        mask = np.zeros(games.views.shape, bool)
+        mask[live], _ = solver.choose(games.views[live], games.mode.mines, choice_keys(games, step)[live])
+        games.reveal_mask(mask)
+
+
+def test_with_few_layouts_left_the_mean_is_best_play():
+    """Once the cell is opened at most 60 layouts are left, which are played out exactly: only numbers are by lot."""
+    errors = []
+    for mode in (Mode(4, 4, 4), Mode(3, 5, 5)):
+        views, mines, posterior = guesses(mode, 60)
+        views, which = np.unique(views, axis=0, return_index=True)
+        few = np.flatnonzero(posterior.log_layouts[which] < np.log(60))[:25]
+        views, posterior = views[few], posterior.of(which[few])
+        cells = np.full((len(views), 3), -1)
+        for i, probabilities in enumerate(posterior.probabilities.reshape(len(views), -1)):
+            hidden = np.flatnonzero(probabilities < 1)[:3]
+            cells[i, : hidden.size] = hidden
+        values = rollout_values(views, mines[: len(views)], posterior, cells, 300)
+        assert (np.isnan(values) == (cells < 0)).all()
+        for view, own, found in zip(views, cells, values, strict=True):
+            wins, num_layouts = best_play(view, mode.mines)
+            errors += [found[k] - wins[cell] / num_layouts for k, cell in enumerate(own.tolist()) if cell >= 0]
+    errors = np.array(errors)
+    assert errors.size > 100
+    assert abs(errors).max() < 0.12
+    assert abs(errors.mean()) < 0.01
+    assert errors.std() > 0.001
+
+
+def test_the_mean_is_the_chance_to_win_of_that_player():
+    """Against the same player on boards drawn at random, where a mine loses: the same means, with much less noise."""
+    views, mines, posterior = guesses(MODES["beginner"], 60, seed=4)
+    many = np.flatnonzero(posterior.log_layouts > np.log(1000))[::4][:12]
+    views, mines, posterior = views[many], mines[many], posterior.of(many)
+    cells = posterior.probabilities.reshape(len(views), -1)
+    cells = np.nan_to_num(cells, nan=2.0).argmin(axis=1)[:, None]
+    values = rollout_values(views, mines, posterior, cells, 400)[:, 0]
+    layouts = sample_layouts(views, 10, 1500, seed=3).reshape(-1, 9, 9)
+    games = Games.on_boards(layouts, views=np.repeat(views, 1500, axis=0))
+    games.reveal(*np.divmod(np.repeat(cells[:, 0], 1500), 9))
+    play_out(games)
+    won = (games.status == WON).reshape(len(views), 1500).mean(axis=1)
+    assert 0.2 < won.mean() < 0.95
+    errors = (values - won) / np.sqrt(won * (1 - won) * (1 / 1500 + 0.25 / 400))
+    assert abs(errors).max() < 4
+    assert abs(errors.mean()) < 3 / np.sqrt(len(errors))
+
+
+def test_no_game_is_lost(monkeypatch):
+    """Not one mine is opened, and layouts that took another's place fit what was seen."""
+    played = []
+    play_on = rollouts_file._play_on
+
+    def kept(games, cells):
+        played.append(games)
+        return play_on(games, cells)
+
+    monkeypatch.setattr(rollouts_file, "_play_on", kept)
+    views, mines, posterior = guesses(MODES["beginner"], 20)
+    cells = np.nan_to_num(posterior.probabilities.reshape(len(views), -1), nan=2.0).argsort(axis=1)[:, :2]
+    rollout_values(views, mines, posterior, cells, 20)
+    for games in played:
+        assert set(games.status.tolist()) <= {PLAYING, WON}
+        shown = games.views >= 0
+        assert not (games.mines & shown).any()
+        rebuilt = Games.on_boards(games.mines, views=np.where(games.views < 0, HIDDEN, games.views))
+        assert (rebuilt.views == games.views)[shown].all()
+
+
+def test_what_is_drawn_depends_on_the_view_alone():
+    """Not on the other positions, which may have other numbers of mines."""
+    views, mines, _ = guesses(MODES["beginner"], 30)
+    mines[::2] = 11
+    posterior = solve_posterior(views, mines)
+    is_guess = np.nanmin(posterior.probabilities, axis=(1, 2)) > 0
+    views, mines, posterior = views[is_guess], mines[is_guess], posterior.of(is_guess)
+    assert set(mines.tolist()) == {10, 11}
+    cells = np.nan_to_num(posterior.probabilities.reshape(len(views), -1), nan=2.0).argsort(axis=1)[:, :2]
+    together = rollout_values(views, mines, posterior, cells, 7)
+    for i in range(0, len(views), 5):
+        one = np.array([i])
+        alone = rollout_values(views[one], mines[one], posterior.of(one), cells[one], 7)
+        np.testing.assert_array_equal(alone[0], together[i])
+    other = rollout_values(views, mines, posterior, cells, 7, first=1)
+    assert (other != together).any()
+    assert abs((other - together).mean()) < 0.02
+
+
+def test_a_proved_mine_cannot_be_tried():
+    views, mines, posterior = guesses(MODES["beginner"], 20)
+    game, cell = np.argwhere(posterior.probabilities.reshape(len(views), -1) == 1)[0]
+    one = np.array([game])
+    with pytest.raises(ValueError, match="no layout was found in which"):
+        rollout_values(views[one], mines[one], posterior.of(one), np.array([[cell]]), 3)
