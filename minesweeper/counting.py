@@ -467,10 +467,15 @@ def combine(polynomials, lengths, leasts, num_interior, mines_left, tilt):
 
 
 @kernel
+def product(a, b):
+    """a * b, which is positive when both are."""
+    return max(a * b, TINY) if a > 0.0 and b > 0.0 else 0.0
+
+
+@kernel
 def add_product(values, place, a, b):
     """values[place] += a * b, which stays positive when both are."""
-    if a > 0.0 and b > 0.0:
-        values[place] += max(a * b, TINY)
+    values[place] += product(a, b)
 
 
 @kernel

@@ -18,6 +18,7 @@ from minesweeper.counting import (
     add_product,
     interior_weights,
     normalise,
+    product,
     tilt_polynomials,
 )
 from minesweeper.frontier import Boxes, fill_field, make_boxes, new_field, single_point
@@ -220,11 +221,11 @@ def _draw_mines(plan, state, width, mines, size):
         after = plan.following[plan.offsets[c + 1] + used :]
         whole = 0.0
         for k in range(polynomial.size):
-            whole += polynomial[k] * after[k]
+            whole += product(polynomial[k], after[k])
         state, left = _draw_share(state, whole)
         total = -1
         for k in range(polynomial.size):
-            weight = polynomial[k] * after[k]
+            weight = product(polynomial[k], after[k])
             if weight > 0.0 and left >= 0.0:
                 total = k
                 left -= weight
@@ -243,20 +244,25 @@ def _step_back(plan, state, layer, box_size, target):
     """Draws the state before `target` in the sweep: (the stream's state, that state, the mines of the box between)."""
     layers = plan.layers
     begin, end = plan.layer_start[layer], plan.layer_start[layer + 1]
+    mines_after = np.int64(layers.word_2[target] >> np.uint64(44))
     whole = 0.0
+    left = np.inf
+    before, num_mines = -1, np.int64(0)
     for attempt in range(2):  # first the sum of all weights, then the drawn one
-        left = np.inf
         if attempt == 1:
             state, left = _draw_share(state, whole)
-        before, num_mines = -1, 0
         for candidate in range(begin, end):
-            first = layers.first_edge[candidate]
-            for k in range(layers.num_edges[candidate]):
-                if layers.target[first + k] == target and left >= 0.0:
-                    before, num_mines = candidate, layers.least[candidate] + k
-                    weight = layers.forward[candidate] * plan.ways[box_size, num_mines]
-                    whole += weight
-                    left -= weight
+            mines = mines_after - np.int64(layers.word_2[candidate] >> np.uint64(44))
+            edge = mines - layers.least[candidate]  # the only one that can lead to `target`
+            if edge < 0 or edge >= layers.num_edges[candidate]:
+                continue
+            if layers.target[layers.first_edge[candidate] + edge] == target:
+                before, num_mines = candidate, mines
+                weight = layers.forward[candidate] * plan.ways[box_size, mines]
+                whole += weight
+                left -= weight
+                if left < 0.0:
+                    break
     return state, before, num_mines
 
 
