@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from minesweeper.board import HIDDEN, MINE, draw, mix
 from minesweeper.counting import (
+    CONTRADICTION,
     COUNTED,
+    OVER_BUDGET,
     Layers,
     add_product,
     interior_weights,
@@ -21,10 +23,9 @@ from minesweeper.counting import (
     product,
     tilt_polynomials,
 )
-from minesweeper.frontier import Boxes, fill_field, make_boxes, new_field, single_point
+from minesweeper.frontier import SAFE, Boxes, fill_field, make_boxes, new_field, single_point
 from minesweeper.kernels import kernel
 from minesweeper.posterior import (
-    CONTRADICTION,
     IMPOSSIBLE_TOTAL,
     MAX_STATES,
     check_max_states,
@@ -34,8 +35,6 @@ from minesweeper.posterior import (
 )
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MOST_TRIES = 1_000_000  # to find a layout in which a cell is safe
-_NO_LAYOUT_FOUND = -2
 
 
 def sample_layouts(
@@ -54,13 +53,13 @@ def sample_layouts(
         count: layouts of each view, at least 1.
         seed: integers of at least 0, one or [N]; the layouts of a view depend on it and the view alone.
         safe: integers, one or [N]: a flat cell of each view that is to have no mine, so that only such layouts are
-            drawn; -1: any layout. The time grows with 1 / (chance that it is safe).
+            drawn, each as likely as any other; -1: any layout.
 
     Returns:
         bool [N, count, R, C], True for a mine; without N for a single view [R, C].
 
     Raises:
-        ValueError: a shape, type or value that does not fit, or no layout with the cell `safe` was found.
+        ValueError: a shape, type or value that does not fit, or the cell `safe` has a mine in all layouts.
         InconsistentViewError: no layout fits; it says which number or total.
         StateBudgetError: counting needs more than `max_states`.
 
@@ -79,9 +78,15 @@ def sample_layouts(
     cells = _checked_integers("safe", -1 if safe is None else safe, num_views, -1, rows * cols - 1).astype(np.int64)
     layouts = np.zeros((num_views, count, rows, cols), np.bool_)
     game, outcome, where, low, high = _sample_each(batch, mines, seeds, cells, max_states, layouts)
-    if outcome == _NO_LAYOUT_FOUND:
-        row, col = divmod(int(cells[game]), cols)
-        raise ValueError(f"view {game}: no layout was found in which ({row}, {col}) is safe")
+    if outcome not in (COUNTED, OVER_BUDGET) and cells[game] >= 0:  # is the view at fault, or the cell?
+        alone = slice(game, game + 1)
+        _, outcome, where, low, high = _sample_each(
+            batch[alone], mines[alone], seeds[alone], np.full(1, -1), max_states, layouts[alone]
+        )
+        if outcome == COUNTED:
+            row, col = divmod(int(cells[game]), cols)
+            which = f"view {game}: " if num_views > 1 else ""
+            raise ValueError(f"{which}there is no layout in which safe={cells[game]}, the cell ({row}, {col}), is safe")
     if outcome != COUNTED:
         raise_fault(batch, mines, max_states, game, outcome, where, low, high)
     return layouts if views.ndim == 3 else layouts[0]
@@ -116,13 +121,23 @@ class _Plan(NamedTuple):
 
 @kernel
 def _sample_each(views, num_mines, seeds, safe, max_states, layouts):
-    """Fills `layouts` [N, count, R, C]; returns (0, `COUNTED`, ...), or the first view at fault and what is wrong."""
+    """Fills `layouts` [N, count, R, C], which are all False; a cell of `safe` is decided before the rules are applied.
+
+    Returns:
+        (0, `COUNTED`, ...), or (first view at fault, its outcome, where, low, high), as in `solve_each`.
+    """
     num_views, rows, cols = views.shape
     width = cols + 2
     field, need, unknown, stack = new_field(rows, cols)
     mines = np.empty(rows * cols, np.int32)
     for game in range(num_views):
         clue = fill_field(views[game], field)
+        if clue < 0 and safe[game] >= 0:
+            cell = (safe[game] // cols + 1) * width + safe[game] % cols + 1
+            if field[cell] == MINE:
+                clue = cell
+            elif field[cell] == HIDDEN:
+                field[cell] = SAFE
         if clue < 0:
             clue = single_point(field, width, need, unknown, stack)
         if clue >= 0:
@@ -144,22 +159,10 @@ def _sample_each(views, num_mines, seeds, safe, max_states, layouts):
             least = num_known + counted.leasts.sum()
             return game, IMPOSSIBLE_TOTAL, -1, least, least + (counted.lengths - 1).sum() + num_interior
         state = mix(seeds[game] + _GOLDEN)
-        is_known_mine = safe[game] >= 0 and field[(safe[game] // cols + 1) * width + safe[game] % cols + 1] == MINE
-        tries = 0
-        i = 0
-        while i < layouts.shape[1]:
-            if is_known_mine or tries == _MOST_TRIES:
-                return game, _NO_LAYOUT_FOUND, 0, 0, 0
+        for i in range(layouts.shape[1]):
             state = _draw_mines(plan, state, width, mines, num_known)
-            fits = True
             for k in range(num_mines[game]):
-                fits &= mines[k] != safe[game]
-            tries += 1
-            if fits:
-                for k in range(num_mines[game]):
-                    layouts[game, i, mines[k] // cols, mines[k] % cols] = True
-                tries = 0
-                i += 1
+                layouts[game, i, mines[k] // cols, mines[k] % cols] = True
     return 0, COUNTED, 0, 0, 0
 
 

@@ -110,5 +110,5 @@ def test_a_proved_mine_cannot_be_tried():
     views, mines, posterior = guesses(MODES["beginner"], 20)
     game, cell = np.argwhere(posterior.probabilities.reshape(len(views), -1) == 1)[0]
     one = np.array([game])
-    with pytest.raises(ValueError, match="no layout was found in which"):
+    with pytest.raises(ValueError, match="there is no layout in which"):
         rollout_values(views[one], mines[one], posterior.of(one), np.array([[cell]]), 3)

@@ -86,9 +86,15 @@ def test_expert_positions():
     check_marginals(views[::12], 99, 2000)
 
 
-def test_a_board_so_large_that_mines_are_weighted():
-    view = clue_view((7, 300), every_second(7, 300), 400, np.random.default_rng(0))
-    check_marginals(view[None], 400, 400)
+def test_boards_so_large_that_mines_are_weighted():
+    rng = np.random.default_rng(0)
+    check_marginals(clue_view((100, 100), rng.random((100, 100)) < 0.05, 2000, rng)[None], 2000, 400)
+    # Tiles with one mine or two, almost all with one: a total in the far tail of those that the numbers allow.
+    tiles = np.tile(drawn(".....\n.1.1.\n....."), (20, 20))
+    check_marginals(tiles[None], 430, 400)
+    # With an interior, and a total for which the weights of the sweeps need a correction afterwards.
+    view = np.pad(tiles, ((0, 20), (0, 0)), constant_values=HIDDEN)
+    check_marginals(view[None], 800, 3000)
 
 
 def test_a_view_is_drawn_from_alone():
@@ -118,6 +124,53 @@ def test_a_cell_can_be_asked_to_be_safe():
     assert both[1].any()
 
 
+def test_any_cell_that_can_be_safe():
+    """Against enumeration, for each hidden cell of many views; a cell that cannot be safe is refused."""
+    rng = np.random.default_rng(4)
+    total = degrees = refused = 0
+    for shape in ((1, 9), (3, 4), (4, 4), (5, 5)):
+        for _ in range(12):
+            view, num_mines = random_view(shape, rng)
+            fitting = np.array([np.frombuffer(layout, bool) for layout in layouts_of(view, num_mines)])
+            if len(fitting) > 100:
+                continue
+            for cell in np.flatnonzero(view == HIDDEN):
+                left = {layout.tobytes(): i for i, layout in enumerate(fitting[~fitting[:, cell]])}
+                if not left:
+                    refused += 1
+                    with pytest.raises(ValueError, match=f"^there is no layout in which safe={cell}, the cell "):
+                        sample_layouts(view, num_mines, 1, safe=cell)
+                    continue
+                layouts = sample_layouts(view, num_mines, 20 * len(left), seed=cell, safe=cell)
+                counts = np.bincount([left[layout.tobytes()] for layout in layouts], minlength=len(left))
+                total += ((counts - 20) ** 2 / 20).sum()
+                degrees += len(left) - 1
+    assert refused > 20
+    assert degrees > 1000
+    assert 1e-3 < chi2.sf(total, degrees) < 1 - 1e-3
+
+
+def test_a_cell_that_cannot_be_safe():
+    cases = [
+        (drawn("1.\n11"), 1, 1),  # one number proves the mine
+        (drawn("1...\n1..."), 5, 2),  # the total does
+        (drawn("1*..\n11.."), 3, 1),  # it is marked, and its number would fit
+        (drawn("..*\n..."), 2, 2),  # beside no number
+    ]
+    for view, num_mines, cell in cases:
+        row, col = divmod(cell, view.shape[1])
+        message = f"there is no layout in which safe={cell}, the cell ({row}, {col}), is safe"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$") as caught:
+            sample_layouts(view, num_mines, 3, safe=cell)
+        assert not isinstance(caught.value, InconsistentViewError)
+        with pytest.raises(ValueError, match=f"^view 1: {re.escape(message)}$"):
+            sample_layouts(np.stack([view, view]), num_mines, 3, safe=[-1, cell])
+    with pytest.raises(InconsistentViewError, match=r"^view 1: the number 3 at \(0, 0\) cannot be met$"):
+        sample_layouts(np.stack([drawn("1.\n1."), drawn("3.\n1.")]), 1, 1, safe=[1, 1])
+    with pytest.raises(InconsistentViewError, match=r"^9 mines are not possible on this 2x3 view: it needs between 1 "):
+        sample_layouts(drawn("1..\n..."), 9, 1, safe=1)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -127,7 +180,6 @@ def test_a_cell_can_be_asked_to_be_safe():
         ({"seed": 0.5}, f"seed must be an integer from 0 to {2**64 - 1}, or [1] of them, got 0.5"),
         ({"seed": [1, 2]}, f"seed must be an integer from 0 to {2**64 - 1}, or [1] of them, got [1, 2]"),
         ({"safe": 6}, "safe must be an integer from -1 to 5, or [1] of them, got 6"),
-        ({"views": drawn("1.\n11"), "num_mines": 1, "safe": 1}, "view 0: no layout was found in which (0, 1) is safe"),
         ({"max_states": 0}, f"max_states must be an integer from 1 to {2**30}, got 0"),
         ({"views": np.zeros((2, 2))}, "views must be integers, got float64"),
     ],
