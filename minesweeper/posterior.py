@@ -282,7 +282,7 @@ class BoxCounts(NamedTuple):
     """The counted components of a view: C of them, T totals of mines over them all. See `counting.py`."""
 
     outcome: int  # `CONTRADICTION`: not all is set; `OVER_BUDGET`: the polynomials are not
-    where: int  # the cell of a clue that cannot be met
+    where: np.int64  # the cell of a clue that cannot be met
     num_components: int
     layers: Layers
     layer_start: NDArray[np.int32]  # those of component c begin at boxes.start[c] + c

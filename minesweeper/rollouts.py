@@ -114,6 +114,7 @@ def _guesses(player: ExactSolver, games: Games, slots: NDArray[np.int64], poster
     _, first, which = np.unique(views.reshape(slots.size, -1), axis=0, return_index=True, return_inverse=True)
     mines = np.full(first.size, games.mode.mines, np.int64)
     scores = player.guess_scores(views[first], mines, posterior.of(first))
+    assert scores is not None  # as it looks for safety
     mask = choose_highest(scores[which], views, games.index[slots].astype(np.uint64))
     return mask.reshape(slots.size, -1).argmax(axis=1)
 

@@ -100,11 +100,9 @@ class ExactSolver(SinglesFirst):
 
         if self.looks_for == "progress":
             cells = most_promising(views, posterior, self.tie_margin)
-            worth = _leads_on
-        else:
-            cells = candidates(views, posterior, self.tie_margin, self.candidates)
-            worth = _next_safety
-        return cell_scores(views, num_mines, posterior, cells, worth, self.max_states)
+            return cell_scores(views, num_mines, posterior, cells, _leads_on, self.max_states)
+        cells = candidates(views, posterior, self.tie_margin, self.candidates)
+        return cell_scores(views, num_mines, posterior, cells, _next_safety, self.max_states)
 
     def is_endgame(self, posterior: Posterior) -> NDArray[np.bool_]:
         """Whether at most `endgame` layouts are left, bool [N]."""
