@@ -102,7 +102,9 @@ class Games:
             raise ValueError(f"game {game}: its board does not have the {views[game, row, col]} seen at ({row}, {col})")
         self.views[:] = views
         self._safe_left[:] = ((views == HIDDEN) & ~self.mines).sum(axis=(1, 2))
-        self.status[self._safe_left == 0] = WON
+        is_won = self._safe_left == 0
+        self.status[is_won] = WON
+        self.views[is_won] = np.where(self.mines, MINE, self.views)[is_won]
 
     def reveal(self, rows: ArrayLike, cols: ArrayLike) -> None:
         """Reveals one cell of each game. A revealed cell or a finished game changes nothing and costs no move.

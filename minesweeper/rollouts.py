@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minesweeper.games import PLAYING, Games
-from minesweeper.posterior import Posterior
+from minesweeper.posterior import Posterior, StateBudgetError
 from minesweeper.proving import open_proved
 from minesweeper.sampling import sample_layouts
 from minesweeper.solvers.base import choose_highest
 from minesweeper.solvers.exact import ExactSolver
 
 _AT_ONCE = 8192  # games side by side
+_MOST_STATES = 100_000  # of a position; past it a rollout would take too long
 _CANDIDATES = 6  # of the player's guesses
 _ENDGAME = 60  # layouts
 
@@ -31,40 +32,51 @@ def rollout_values(
     posterior: Posterior,
     cells: NDArray[np.int64],
     count: int,
-    first: int = 0,
+    number: int = 0,
 ) -> NDArray[np.float64]:
     """The chance to win by opening each cell now and then playing on by `exact tie_break=safety`, a mean of rollouts.
 
-    What is drawn depends on the view, `count` and `first` alone.
+    What a position's cells are worth does not depend on what other positions are asked for.
 
     Args:
-        views: int8 [N, R, C], nothing proved safe in them.
+        views: int8 [N, R, C], N at least 1, nothing proved safe in them.
         num_mines: int64 [N].
         posterior: theirs, [N], exact.
-        cells: int64 [N, K], flat, not proved mines; -1: none.
-        count: rollouts of each cell.
-        first: how many were made before, so that others are drawn.
+        cells: int64 [N, K], K at least 1, flat, not proved mines; -1: none.
+        count: rollouts of each cell, at least 1.
+        number: with another one, other rollouts are drawn.
 
     Returns:
-        float64 [N, K], NaN where there is no cell.
+        float64 [N, K], NaN where there is no cell, or counting the position takes too long (artificial boards only).
     """
-    values = np.full(cells.shape, np.nan)
-    most = max(1, _AT_ONCE // (count * cells.shape[1]))
-    for mines in np.unique(num_mines):
-        same = np.flatnonzero(num_mines == mines)
-        for start in range(0, same.size, most):
-            part = same[start : start + most]
-            values[part] = _same_mines(views[part], int(mines), cells[part], count, first)
+    totals = np.zeros(cells.shape)
+    most = max(1, _AT_ONCE // cells.shape[1])
+    for done in range(0, count, most):
+        each = min(most, count - done)
+        positions = max(1, _AT_ONCE // (each * cells.shape[1]))
+        for mines in np.unique(num_mines):
+            same = np.flatnonzero(num_mines == mines)
+            for start in range(0, same.size, positions):
+                part = same[start : start + positions]
+                found = _same_mines(views[part], int(mines), cells[part], each, (number << 32) + done)
+                totals[part] += each * found
     risks = np.take_along_axis(posterior.probabilities.reshape(len(views), -1), cells.clip(0), 1)
-    return values * (1 - risks)
+    return totals / count * (1 - risks)
 
 
 def _same_mines(
-    views: NDArray[np.int8], num_mines: int, cells: NDArray[np.int64], count: int, first: int
+    views: NDArray[np.int8], num_mines: int, cells: NDArray[np.int64], count: int, number: int
 ) -> NDArray[np.float64]:
     """The mean chance to win once each cell is opened and safe, [N, K], where all boards have as many mines."""
-    seeds = np.array([_seed(view, first) for view in views], np.uint64)
-    layouts = sample_layouts(views, num_mines, count, seeds)  # [N, count, R, C]
+    seeds = np.array([_seed(view, number) for view in views], np.uint64)
+    values = np.full(cells.shape, np.nan)
+    try:
+        layouts = sample_layouts(views, num_mines, count, seeds, max_states=_MOST_STATES)  # [N, count, R, C]
+    except StateBudgetError:
+        if len(views) > 1:
+            each = np.arange(len(views))[:, None]
+            values[:] = np.concatenate([_same_mines(views[i], num_mines, cells[i], count, number) for i in each])
+        return values
     position, place = np.nonzero(cells >= 0)
     of = np.repeat(position, count)
     opened = np.repeat(cells[position, place], count)
@@ -73,13 +85,15 @@ def _same_mines(
     games = Games.on_boards(boards, index=index.astype(np.int64), views=views[of])
     mined = np.flatnonzero(games.mines.reshape(of.size, -1)[np.arange(of.size), opened])
     _redraw(games, mined, opened[mined])
-    values = np.full(cells.shape, np.nan)
     values[position, place] = _play_on(games, opened).reshape(-1, count).mean(axis=1)
     return values
 
 
 def _play_on(games: Games, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Opens a safe cell in each game and plays on: the chance to survive all guesses, [N]; changes `games`."""
+    """Opens a safe cell in each game and plays on: the chance to survive all guesses, [N]; changes `games`.
+
+    NaN where a position on the way is past the state budget.
+    """
     player = ExactSolver(tie_break="safety", tie_margin=0.1, endgame=_ENDGAME)
     player.candidates = _CANDIDATES
     survival = np.ones(games.num_games)
@@ -91,7 +105,8 @@ def _play_on(games: Games, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         posterior = open_proved(games, slots)
         slots = slots[games.status[slots] == PLAYING]
         posterior = posterior.of(slots)
-        is_open = np.ones(slots.size, np.bool_)
+        survival[slots[~posterior.exact]] = np.nan
+        is_open = posterior.exact.copy()
         for i in np.flatnonzero(player.is_endgame(posterior)):
             wins = player.endgame_wins(games.views[slots[i]], games.mode.mines, finds_all=False)
             if wins is not None:

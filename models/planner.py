@@ -23,6 +23,7 @@ from models.planner_net import win_chances
 
 _CELLS_AHEAD = 6  # of a position that is looked at one guess ahead
 _ROUNDS = (6, 3, 2)  # the best so many cells take part in each round of rollouts
+_MOST_ROLLOUTS = 1_000_000
 _NETWORK_COUNTS = 100  # as so many rollouts: its errors are about as large as the noise that these leave
 
 
@@ -35,8 +36,9 @@ class PlannerSolver(ExactSolver):
         candidates: at most so many of them are looked at, in the order of `most_promising`; 0: all.
         look_ahead: for so many of the best cells, the numbers that prove nothing are looked at one guess further: they
             are worth what the best guess there is worth (0: none).
-        rollouts: so many times the rest of the game is played out at random for each of the two best cells of a guess,
-            fewer times for four more (`minesweeper.rollouts`); the results correct the network (0: none).
+        rollouts: once an opening is found, the rest of the game is played out at random so many times for each of the
+            two best cells of a guess, fewer times for four more (`minesweeper.rollouts`); the results correct the
+            network (0: none).
         endgame: when at most this many layouts are left, the move tree is played out exactly (0: never).
         max_states: budget of one position, as in `ExactSolver`.
 
@@ -57,9 +59,11 @@ class PlannerSolver(ExactSolver):
         max_states: int = MAX_STATES,
     ) -> None:
         check_share("margin", margin)
-        for key, value in (("candidates", candidates), ("look_ahead", look_ahead), ("rollouts", rollouts)):
+        for key, value in (("candidates", candidates), ("look_ahead", look_ahead)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{key} must be an integer of at least 0, got {value!r}")
+        if isinstance(rollouts, bool) or not isinstance(rollouts, int) or not 0 <= rollouts <= _MOST_ROLLOUTS:
+            raise ValueError(f"rollouts must be an integer from 0 to {_MOST_ROLLOUTS}, got {rollouts!r}")
         super().__init__(endgame=endgame, max_states=max_states)
         self.model = model.eval()
         self.margin = margin
@@ -80,11 +84,11 @@ class PlannerSolver(ExactSolver):
         scores = self.cell_scores(views, num_mines, posterior, cells)
         if self.look_ahead:
             scores = self.scores_ahead(views, num_mines, posterior, _best_cells(scores, self.look_ahead))
-        has_opening = np.flatnonzero((views == 0).any(axis=(1, 2)))
-        if self.rollouts and has_opening.size:
-            scores[has_opening] = self.rolled_out(
-                views[has_opening], num_mines[has_opening], posterior.of(has_opening), scores[has_opening]
-            )
+        if self.rollouts:
+            has_choice = (views == 0).any(axis=(1, 2)) & ((~np.isnan(scores)).sum(axis=(1, 2)) > 1)
+            which = np.flatnonzero(has_choice)
+            if which.size:
+                scores[which] = self.rolled_out(views[which], num_mines[which], posterior.of(which), scores[which])
         return scores
 
     def cell_scores(
@@ -126,13 +130,14 @@ class PlannerSolver(ExactSolver):
         for number, most in enumerate(_ROUNDS):
             each = (self.rollouts * (number + 1)) // len(_ROUNDS) - count
             cells = _best_cells(corrected, most)
-            if not each or cells.shape[1] < 2:
+            if not each:
                 continue
             values = rollout_values(views, num_mines, posterior, cells, each, number)
             count += each
             game, place = np.nonzero(cells >= 0)
             row, col = np.divmod(cells[game, place], views.shape[2])
-            total[game, row, col] += each * values[game, place]
+            found = values[game, place]
+            total[game, row, col] += each * np.where(np.isnan(found), scores[game, row, col], found)
             corrected[:] = np.nan
             corrected[game, row, col] = _NETWORK_COUNTS * scores[game, row, col] + total[game, row, col]
             corrected /= _NETWORK_COUNTS + count
@@ -152,7 +157,7 @@ class PlannerSolver(ExactSolver):
         return np.nanmax(self.cell_scores(views, num_mines, posterior, cells), axis=(1, 2))
 
     def values(
-        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior, finds_all: bool = True
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The chance to win of positions where nothing is proved, by the best move, and the scores of the moves.
 
@@ -160,6 +165,8 @@ class PlannerSolver(ExactSolver):
             views: int8 [N, R, C].
             num_mines: int64 [N].
             posterior: theirs, [N].
+            finds_all: whether with few layouts left the scores of all moves are wanted; otherwise only the best one is
+                right, and the others are less.
 
         Returns:
             float64 [N], and float64 [N, R, C] as `guess_scores`. With few layouts left both are exact.
@@ -168,7 +175,7 @@ class PlannerSolver(ExactSolver):
         is_open = np.ones(len(views), np.bool_)
         if self.endgame:
             for game in np.flatnonzero(self.is_endgame(posterior)):
-                wins = self.endgame_wins(views[game], int(num_mines[game]))
+                wins = self.endgame_wins(views[game], int(num_mines[game]), finds_all)
                 if wins is not None:
                     scores[game] = wins / np.exp(posterior.log_layouts[game])
                     is_open[game] = False

@@ -182,7 +182,8 @@ class PlannerTask(Task):
         slots = np.arange(games.num_games)
         for guess in range(self.cfg.horizon + 1):
             own = posterior.of(slots)
-            best, scores = planner.values(games.views[slots], np.full(slots.size, games.mode.mines, np.int64), own)
+            mines = np.full(slots.size, games.mode.mines, np.int64)
+            best, scores = planner.values(games.views[slots], mines, own, finds_all=False)
             values[slots] = survival[slots] * best
             if guess == self.cfg.horizon:
                 break

@@ -579,7 +579,8 @@ def test_games_that_have_begun():
     np.testing.assert_array_equal(begun.views, games.views[playing])
     np.testing.assert_array_equal(begun.status, games.status[playing])
     mines = np.array([[[False, True, False]]])
-    assert Games.on_boards(mines, views=np.array([[[1, HIDDEN, 1]]], np.int8)).status.tolist() == [WON]
+    over = Games.on_boards(mines, views=np.array([[[1, HIDDEN, 1]]], np.int8))
+    assert (over.status.tolist(), over.views.tolist()) == ([WON], [[[1, MINE, 1]]])
     marked = Games.on_boards(mines, views=np.array([[[1, MINE, HIDDEN]]], np.int8))
     marked.reveal(0, 2)
     assert marked.status.tolist() == [WON]

@@ -337,11 +337,11 @@ def test_rollouts_correct_the_network(monkeypatch):
     views, mines, posterior = guesses(MODES["beginner"], 60)
     asked = []
 
-    def told(own_views, own_mines, own_posterior, cells, count, first):
+    def told(own_views, own_mines, own_posterior, cells, count, number):
         assert (own_views == 0).any(axis=(1, 2)).all()
         assert len(own_views) == len(own_mines) == len(own_posterior.exact) == len(cells)
-        asked.append((cells, count, first))
-        return np.where(cells < 0, np.nan, np.cos(cells + 10 * first))
+        asked.append((cells, count, number))
+        return np.where(cells < 0, np.nan, np.cos(cells + 10 * number))
 
     monkeypatch.setattr(planner_file, "rollout_values", told)
     before = planner_of(Fixed(varied), margin=0.1).guess_scores(views, mines, posterior)
@@ -350,7 +350,7 @@ def test_rollouts_correct_the_network(monkeypatch):
     assert has_opening.any()
     assert not has_opening.all()
     np.testing.assert_array_equal(after[~has_opening], before[~has_opening])
-    assert [(cells.shape[1], count, first) for cells, count, first in asked] == [(6, 2, 0), (3, 2, 1), (2, 2, 2)]
+    assert [(cells.shape[1], count, number) for cells, count, number in asked] == [(6, 2, 0), (3, 2, 1), (2, 2, 2)]
     for game, (own_before, own_after) in enumerate(zip(before[has_opening], after[has_opening], strict=True)):
         left = {int(cell): 100 * own_before.flat[cell] for cell in np.flatnonzero(~np.isnan(own_before))}
         for number, (most, (cells, *_)) in enumerate(zip((6, 3, 2), asked, strict=True)):
@@ -360,6 +360,14 @@ def test_rollouts_correct_the_network(monkeypatch):
         assert np.flatnonzero(~np.isnan(own_after)).tolist() == sorted(left)
         for cell, total in left.items():
             assert own_after.flat[cell] == pytest.approx(total / 106)
+
+
+def test_rollouts_without_a_value_leave_the_network_alone(monkeypatch):
+    views, mines, posterior = guesses(MODES["beginner"], 20)
+    monkeypatch.setattr(planner_file, "rollout_values", lambda *given: np.full(given[3].shape, np.nan))
+    before = planner_of(Fixed(varied), margin=0.1).guess_scores(views, mines, posterior)
+    after = planner_of(Fixed(varied), margin=0.1, rollouts=30).guess_scores(views, mines, posterior)
+    np.testing.assert_allclose(np.nanmax(after, axis=(1, 2)), np.nanmax(before, axis=(1, 2)))
 
 
 def test_a_planner_with_rollouts_plays():
@@ -399,8 +407,8 @@ def test_values_are_exact_with_few_layouts_left():
         ({"candidates": 2.5}, "candidates must be an integer of at least 0, got 2.5"),
         ({"look_ahead": -1}, "look_ahead must be an integer of at least 0, got -1"),
         ({"look_ahead": True}, "look_ahead must be an integer of at least 0, got True"),
-        ({"rollouts": -1}, "rollouts must be an integer of at least 0, got -1"),
-        ({"rollouts": 1.5}, "rollouts must be an integer of at least 0, got 1.5"),
+        ({"rollouts": -1}, "rollouts must be an integer from 0 to 1000000, got -1"),
+        ({"rollouts": 1.5}, "rollouts must be an integer from 0 to 1000000, got 1.5"),
         ({"endgame": -1}, "endgame must be 0 to 100000, got -1"),
     ],
 )

@@ -101,7 +101,7 @@ def test_what_is_drawn_depends_on_the_view_alone():
         one = np.array([i])
         alone = rollout_values(views[one], mines[one], posterior.of(one), cells[one], 7)
         np.testing.assert_array_equal(alone[0], together[i])
-    other = rollout_values(views, mines, posterior, cells, 7, first=1)
+    other = rollout_values(views, mines, posterior, cells, 7, number=1)
     assert (other != together).any()
     assert abs((other - together).mean()) < 0.02
 
@@ -112,3 +112,40 @@ def test_a_proved_mine_cannot_be_tried():
     one = np.array([game])
     with pytest.raises(ValueError, match="there is no layout in which"):
         rollout_values(views[one], mines[one], posterior.of(one), np.array([[cell]]), 3)
+
+
+def test_many_rollouts_are_made_in_parts(monkeypatch):
+    """Each part draws layouts of its own; the mean is that of all."""
+    views, mines, posterior = guesses(MODES["beginner"], 20)
+    views, mines, posterior = views[:3], mines[:3], posterior.of(np.arange(3))
+    cells = np.nan_to_num(posterior.probabilities.reshape(3, -1), nan=2.0).argsort(axis=1)[:, :2]
+    drawn = []
+    sample = rollouts_file.sample_layouts
+
+    def kept(own_views, num_mines, count, seed, **settings):
+        layouts = sample(own_views, num_mines, count, seed, **settings)
+        if "safe" not in settings:
+            drawn.append(layouts)
+        return layouts
+
+    monkeypatch.setattr(rollouts_file, "sample_layouts", kept)
+    together = rollout_values(views, mines, posterior, cells, 40)
+    assert [layouts.shape[:2] for layouts in drawn] == [(3, 40)]
+    monkeypatch.setattr(rollouts_file, "_AT_ONCE", 32)
+    drawn.clear()
+    parts = rollout_values(views, mines, posterior, cells, 40)
+    assert [layouts.shape[:2] for layouts in drawn] == [(1, 16)] * 6 + [(2, 8), (1, 8)]
+    assert (drawn[0] != drawn[3]).any()
+    assert abs(parts - together).max() < 0.2
+
+
+def test_positions_that_take_too_long_have_no_value(monkeypatch):
+    views, mines, posterior = guesses(MODES["beginner"], 20)
+    cells = np.nan_to_num(posterior.probabilities.reshape(len(views), -1), nan=2.0).argsort(axis=1)[:, :1]
+    every = rollout_values(views, mines, posterior, cells, 5)
+    monkeypatch.setattr(rollouts_file, "_MOST_STATES", 15)
+    some = rollout_values(views, mines, posterior, cells, 5)
+    is_left_out = np.isnan(some)
+    assert is_left_out.any()
+    assert not is_left_out.all()
+    np.testing.assert_array_equal(some[~is_left_out], every[~is_left_out])

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from minesweeper import HIDDEN, MINE, InconsistentViewError, Solver, StateBudgetError, make_solver, solve_posterior
 from minesweeper.posterior import MAX_STATES, Posterior
 from minesweeper.solvers.base import TIE_TOLERANCE
-from minesweeper.solvers.exact import ExactSolver
 from web.catalogue import Entry
 from web.reasons import place, why_safe
 from web.validation import Cell, RefusedError
@@ -79,9 +78,9 @@ def solve(
     probabilities = posterior.probabilities if entry.kind == "exact" else solver.mine_probabilities(views, num_mines)[0]
     chosen, is_guess = solver.choose(views, num_mines, keys)
     chance = None
-    if is_guess[0] and posterior.exact and isinstance(solver, ExactSolver) and entry.path is not None:  # a planner
-        scores = solver.guess_scores(views, np.array([num_mines]), solve_posterior(views, num_mines))
-        chance = float(np.nanmax(scores)) if scores is not None else None
+    if is_guess[0] and posterior.exact and hasattr(solver, "values"):  # a planner
+        values, _ = solver.values(views, np.array([num_mines]), solve_posterior(views, num_mines), finds_all=False)
+        chance = float(values[0])
     milliseconds = 1000 * (time.perf_counter() - begin)
     is_hidden = view == HIDDEN
     probabilities = np.where(is_hidden, probabilities, np.nan)
