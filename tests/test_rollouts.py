@@ -50,18 +50,18 @@ def test_with_few_layouts_left_the_mean_is_best_play():
 def test_the_mean_is_the_chance_to_win_of_that_player():
     """Against the same player on boards drawn at random, where a mine loses: the same means, with much less noise."""
     views, mines, posterior = guesses(MODES["beginner"], 60, seed=4)
-    many = np.flatnonzero(posterior.log_layouts > np.log(1000))[::4][:12]
+    many = np.flatnonzero(posterior.log_layouts > np.log(1000))[::4][:8]
     views, mines, posterior = views[many], mines[many], posterior.of(many)
     cells = posterior.probabilities.reshape(len(views), -1)
     cells = np.nan_to_num(cells, nan=2.0).argmin(axis=1)[:, None]
     values = rollout_values(views, mines, posterior, cells, 400)[:, 0]
-    layouts = sample_layouts(views, 10, 1500, seed=3).reshape(-1, 9, 9)
-    games = Games.on_boards(layouts, views=np.repeat(views, 1500, axis=0))
-    games.reveal(*np.divmod(np.repeat(cells[:, 0], 1500), 9))
+    layouts = sample_layouts(views, 10, 1000, seed=3).reshape(-1, 9, 9)
+    games = Games.on_boards(layouts, views=np.repeat(views, 1000, axis=0))
+    games.reveal(*np.divmod(np.repeat(cells[:, 0], 1000), 9))
     play_out(games)
-    won = (games.status == WON).reshape(len(views), 1500).mean(axis=1)
+    won = (games.status == WON).reshape(len(views), 1000).mean(axis=1)
     assert 0.2 < won.mean() < 0.95
-    errors = (values - won) / np.sqrt(won * (1 - won) * (1 / 1500 + 0.25 / 400))
+    errors = (values - won) / np.sqrt(won * (1 - won) * (1 / 1000 + 0.25 / 400))
     assert abs(errors).max() < 4
     assert abs(errors.mean()) < 3 / np.sqrt(len(errors))
 
