@@ -106,12 +106,11 @@ def _play_on(games: Games, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         slots = slots[games.status[slots] == PLAYING]
         posterior = posterior.of(slots)
         survival[slots[~posterior.exact]] = np.nan
-        is_open = posterior.exact.copy()
-        for i in np.flatnonzero(player.is_endgame(posterior)):
-            wins = player.endgame_wins(games.views[slots[i]], games.mode.mines, finds_all=False)
-            if wins is not None:
-                survival[slots[i]] *= np.nanmax(wins) / np.exp(posterior.log_layouts[i])
-                is_open[i] = False
+        mines = np.full(slots.size, games.mode.mines, np.int64)
+        chances = player.endgame_chances(games.views[slots], mines, posterior, finds_all=False)
+        is_over = ~np.isnan(chances).all(axis=(1, 2))
+        survival[slots[is_over]] *= np.nanmax(chances[is_over], axis=(1, 2))
+        is_open = posterior.exact & ~is_over
         slots, posterior = slots[is_open], posterior.of(is_open)
         if not slots.size:
             break

@@ -129,9 +129,9 @@ class PlannerSolver(ExactSolver):
         total, count = np.zeros(scores.shape), 0
         for number, most in enumerate(_ROUNDS):
             each = (self.rollouts * (number + 1)) // len(_ROUNDS) - count
-            cells = _best_cells(corrected, most)
             if not each:
                 continue
+            cells = _best_cells(corrected, most)
             values = rollout_values(views, num_mines, posterior, cells, each, number)
             count += each
             game, place = np.nonzero(cells >= 0)
@@ -171,14 +171,8 @@ class PlannerSolver(ExactSolver):
         Returns:
             float64 [N], and float64 [N, R, C] as `guess_scores`. With few layouts left both are exact.
         """
-        scores = np.full(views.shape, np.nan)
-        is_open = np.ones(len(views), np.bool_)
-        if self.endgame:
-            for game in np.flatnonzero(self.is_endgame(posterior)):
-                wins = self.endgame_wins(views[game], int(num_mines[game]), finds_all)
-                if wins is not None:
-                    scores[game] = wins / np.exp(posterior.log_layouts[game])
-                    is_open[game] = False
+        scores = self.endgame_chances(views, num_mines, posterior, finds_all)
+        is_open = np.isnan(scores).all(axis=(1, 2))
         if is_open.any():
             scores[is_open] = self.guess_scores(views[is_open], num_mines[is_open], posterior.of(is_open))
         return np.nanmax(scores, axis=(1, 2)), scores

@@ -202,7 +202,7 @@ class PlannerTask(Task):
         return values
 
     def looked_at(self, games: Games, posterior: Posterior, step: int) -> NDArray[np.int64]:
-        """Cells to look at, flat, int64 [N, P], -1 for none: a third of them the most promising, the rest random.
+        """Cells to look at, flat, int64 [N, P], -1 for none: a third of them `candidates`, the rest random.
 
         The random ones are safe with nearly the lowest risk; all cells of the interior weigh as much as one cell of the
         frontier, and those with the fewest undecided neighbours (corners, mostly) as much again.

@@ -7,20 +7,14 @@ from test_planner import guesses
 
 from minesweeper import HIDDEN, MODES, PLAYING, WON, Games, Mode, make_solver, sample_layouts, solve_posterior
 from minesweeper import rollouts as rollouts_file
-from minesweeper.arena import choice_keys
 from minesweeper.rollouts import rollout_values
+from models.planner_task import play_out
 
 
-def play_out(games):
-    """Lets the player of the rollouts play games to their end."""
-    solver = make_solver("exact", tie_break="safety", tie_margin=0.1, endgame=60)
-    solver.candidates = 6
-    step = 0
-    while (live := np.flatnonzero(games.status == PLAYING)).size:
-        step += 1
-        mask = np.zeros(games.views.shape, bool)
-        mask[live], _ = solver.choose(games.views[live], games.mode.mines, choice_keys(games, step)[live])
-        games.reveal_mask(mask)
+def safest(posterior, most):
+    """The flat cells of the lowest probabilities of each position, [N, most]."""
+    probabilities = posterior.probabilities.reshape(len(posterior.probabilities), -1)
+    return np.nan_to_num(probabilities, nan=2.0).argsort(axis=1)[:, :most]
 
 
 def test_with_few_layouts_left_the_mean_is_best_play():
@@ -58,7 +52,9 @@ def test_the_mean_is_the_chance_to_win_of_that_player():
     layouts = sample_layouts(views, 10, 1000, seed=3).reshape(-1, 9, 9)
     games = Games.on_boards(layouts, views=np.repeat(views, 1000, axis=0))
     games.reveal(*np.divmod(np.repeat(cells[:, 0], 1000), 9))
-    play_out(games)
+    player = make_solver("exact", tie_break="safety", tie_margin=0.1, endgame=60)
+    player.candidates = 6
+    play_out(player, games)
     won = (games.status == WON).reshape(len(views), 1000).mean(axis=1)
     assert 0.2 < won.mean() < 0.95
     errors = (values - won) / np.sqrt(won * (1 - won) * (1 / 1000 + 0.25 / 400))
@@ -77,7 +73,7 @@ def test_no_game_is_lost(monkeypatch):
 
     monkeypatch.setattr(rollouts_file, "_play_on", kept)
     views, mines, posterior = guesses(MODES["beginner"], 20)
-    cells = np.nan_to_num(posterior.probabilities.reshape(len(views), -1), nan=2.0).argsort(axis=1)[:, :2]
+    cells = safest(posterior, 2)
     rollout_values(views, mines, posterior, cells, 20)
     for games in played:
         assert set(games.status.tolist()) <= {PLAYING, WON}
@@ -95,7 +91,7 @@ def test_what_is_drawn_depends_on_the_view_alone():
     is_guess = np.nanmin(posterior.probabilities, axis=(1, 2)) > 0
     views, mines, posterior = views[is_guess], mines[is_guess], posterior.of(is_guess)
     assert set(mines.tolist()) == {10, 11}
-    cells = np.nan_to_num(posterior.probabilities.reshape(len(views), -1), nan=2.0).argsort(axis=1)[:, :2]
+    cells = safest(posterior, 2)
     together = rollout_values(views, mines, posterior, cells, 7)
     for i in range(0, len(views), 5):
         one = np.array([i])
@@ -118,7 +114,7 @@ def test_many_rollouts_are_made_in_parts(monkeypatch):
     """Each part draws layouts of its own; the mean is that of all."""
     views, mines, posterior = guesses(MODES["beginner"], 20)
     views, mines, posterior = views[:3], mines[:3], posterior.of(np.arange(3))
-    cells = np.nan_to_num(posterior.probabilities.reshape(3, -1), nan=2.0).argsort(axis=1)[:, :2]
+    cells = safest(posterior, 2)
     drawn = []
     sample = rollouts_file.sample_layouts
 
@@ -141,7 +137,7 @@ def test_many_rollouts_are_made_in_parts(monkeypatch):
 
 def test_positions_that_take_too_long_have_no_value(monkeypatch):
     views, mines, posterior = guesses(MODES["beginner"], 20)
-    cells = np.nan_to_num(posterior.probabilities.reshape(len(views), -1), nan=2.0).argsort(axis=1)[:, :1]
+    cells = safest(posterior, 1)
     every = rollout_values(views, mines, posterior, cells, 5)
     monkeypatch.setattr(rollouts_file, "_MOST_STATES", 15)
     some = rollout_values(views, mines, posterior, cells, 5)

@@ -31,7 +31,7 @@ def test_by_hand(text, num_mines, cells):
 
 
 def test_a_set_of_more_cells():
-    """Four cells around the corner, of which two opposite layouts hold; the wall of numbers sees all the same."""
+    """In all layouts just one of the two cells is a mine, each in half of them; many sets have more cells than two."""
     found = 0
     for view, num_mines in positions():
         pair = unavoidable_guesses(view[None], solve_posterior(view[None], num_mines).probabilities)[0]

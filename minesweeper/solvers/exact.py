@@ -109,6 +109,24 @@ class ExactSolver(SinglesFirst):
         most = np.log(self.endgame) + 1e-9 if self.endgame else -np.inf
         return posterior.exact & (posterior.log_layouts <= most)
 
+    def endgame_chances(
+        self, views: NDArray[np.int8], num_mines: NDArray[np.int64], posterior: Posterior, finds_all: bool
+    ) -> NDArray[np.float64]:
+        """The exact chance to win by each cell where few layouts are left, float64 [N, R, C]; NaN in the other games.
+
+        Args:
+            views: int8 [N, R, C].
+            num_mines: int64 [N].
+            posterior: theirs, [N].
+            finds_all: as for `endgame_wins`.
+        """
+        chances = np.full(views.shape, np.nan)
+        for game in np.flatnonzero(self.is_endgame(posterior)):
+            wins = self.endgame_wins(views[game], int(num_mines[game]), finds_all)
+            if wins is not None:
+                chances[game] = wins / np.exp(posterior.log_layouts[game])
+        return chances
+
     def endgame_wins(
         self, view: NDArray[np.int8], num_mines: int, finds_all: bool = True
     ) -> NDArray[np.float64] | None:
