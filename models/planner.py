@@ -172,9 +172,9 @@ class PlannerSolver(ExactSolver):
             float64 [N], and float64 [N, R, C] as `guess_scores`. With few layouts left both are exact.
         """
         scores = self.endgame_chances(views, num_mines, posterior, finds_all)
-        is_open = np.isnan(scores).all(axis=(1, 2))
-        if is_open.any():
-            scores[is_open] = self.guess_scores(views[is_open], num_mines[is_open], posterior.of(is_open))
+        rest = np.flatnonzero(np.isnan(scores).all(axis=(1, 2)))
+        if rest.size:
+            scores[rest] = self.guess_scores(views[rest], num_mines[rest], posterior.of(rest))
         return np.nanmax(scores, axis=(1, 2)), scores
 
 
