@@ -3,11 +3,13 @@
 Settings: configs/evaluate.yaml, or `python evaluate.py --help`.
 """
 
+import hashlib
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,15 +24,15 @@ from minesweeper import MODES, SOLVERS, Games, Mode, Solver, make_solver, play_g
 from minesweeper.arena import check_first_cell, first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
-from minesweeper.calibration import Calibration, calibration_table
+from minesweeper.calibration import Calibration
 from minesweeper.mode import preset_name
+from minesweeper.recordfile import RecordFile, play_on
 from minesweeper.regret import COLUMNS as REGRETS_ROW
-from minesweeper.regret import Regrets, regret_table
+from minesweeper.regret import Regrets
 from minesweeper.seeds import checked_seed
 from minesweeper.solvers.base import TIE_BREAKS
-from minesweeper.summary import summarise
-from minesweeper.tables import aligned, append_csv, check_csv
-from minesweeper.textio import counted
+from minesweeper.summary import results_table, summarise
+from minesweeper.tables import append_csv, check_csv
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
@@ -62,7 +64,7 @@ def check_settings(cfg: DictConfig) -> None:
     if cfg.guess_threshold is not None:
         check_number("guess_threshold", cfg.guess_threshold, 0, 1)
     outputs: dict[Path, str] = {}
-    for key in ("out", *CSV_COLUMNS, "export_boards"):
+    for key in ("out", *CSV_COLUMNS, "records", "export_boards"):
         check_path(key, cfg[key])
         if cfg[key] is None:
             continue
@@ -100,33 +102,48 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
 
     rule = cfg.first_click or "any"
 
-    def play(solver: Solver, count: int, batch: int, **more: Any) -> np.recarray:
+    def play(solver: Solver, count: int, first_index: int = 0, *, batch: int, **more: Any) -> np.recarray:
         if boards:
             chosen = boards[:count]
             return play_boards(solver, chosen, cfg.seed, cfg.first_cell, batch, rule, openings=cfg.openings, **more)
-        return play_games(solver, mode, count, cfg.seed, cfg.first_cell, batch, **more)
+        return play_games(solver, mode, count, cfg.seed, cfg.first_cell, batch, first_index=first_index, **more)
 
-    records, alone, analyses = play_all(cfg, solvers, play, num_games)
-    exact = records.get("exact")
-    return {
-        "mode": mode and {key: getattr(mode, key) for key in ("rows", "cols", "mines", "first_click", "openings")},
+    result: dict[str, Any] = {
+        "mode": mode and {key: getattr(mode, key) for key in CSV_MODE},
         "boards": cfg.boards,
         "first_cell": cfg.first_cell if isinstance(cfg.first_cell, str) else list(cfg.first_cell),
         "games": num_games,
         "seed": cfg.seed,
         "command": " ".join(["python", *sys.argv]),
         "commit": git_commit(),
-        "rows": [summarise(label, records[label], alone.get(label), exact) for label in solvers],
-    } | analyses
+    }
+    file = None
+    if cfg.records is not None:
+        common = {key: result[key] for key in ("mode", "boards", "first_cell", "seed", "commit")}
+        file = RecordFile(Path(cfg.records), common | games_depend_on(cfg, boards))
+    records, alone, analyses = play_all(cfg, solvers, play, num_games, file)
+    exact = records.get("exact")
+    return (
+        result
+        | {
+            "rows": [summarise(label, records[label], alone.get(label), exact) for label in solvers],
+        }
+        | analyses
+    )
 
 
 def play_all(
-    cfg: DictConfig, solvers: dict[str, Solver], play: Callable[..., np.recarray], num_games: int
+    cfg: DictConfig,
+    solvers: dict[str, Solver],
+    play: Callable[..., np.recarray],
+    num_games: int,
+    file: RecordFile | None,
 ) -> tuple[dict[str, np.recarray], dict[str, np.recarray], dict[str, Any]]:
     """The records of each solver's games in batches and one at a time, and the lines of the analyses that are wanted.
 
     Args:
-        play: (solver, number of games, batch, more arguments of `play_games`) -> records.
+        play: (solver, number of games, index of the first, more arguments of `play_games`) -> records.
+        file: where the records of the games in batches are kept, and what has been played already is found.
     """
     num_alone = min(cfg.games_alone, num_games)
     wanted = [key for key in ANALYSES if cfg[key] is not None]
@@ -138,17 +155,38 @@ def play_all(
         for label, solver in solvers.items():
             bar.set_description(label)
             judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
-            play(solver, min(num_games, 100), cfg.batch)  # compiles and allocates before the clock runs
-            records[label] = play(solver, num_games, cfg.batch, judge=judge, progress=bar.update)
+            known = file.of(label) if file else None
+            if known is None or len(known) < num_games:
+                play(solver, min(num_games, 100), batch=cfg.batch)  # compiles and allocates before the clock runs
+            bar.update(0 if known is None else min(len(known), num_games))
+            in_pieces = partial(play, solver, batch=cfg.batch, judge=judge, progress=bar.update)
+            records[label] = play_on(file, label, num_games, num_games if cfg.boards else cfg.batch, in_pieces)
             if num_alone:
-                alone[label] = play(solver, num_alone, 1, progress=bar.update)
+                alone[label] = play(solver, num_alone, batch=1, progress=bar.update)
             if wanted:
                 found = {key: ANALYSES[key]() for key in wanted}
                 observers = [analysis.observe for analysis in found.values()]
-                play(solver, num_analysed, cfg.batch, progress=bar.update, observers=observers)
+                play(solver, num_analysed, batch=cfg.batch, progress=bar.update, observers=observers)
                 for key, analysis in found.items():
                     analyses.setdefault(key, []).extend({"solver": label, **row} for row in analysis.rows())
     return records, alone, analyses
+
+
+def games_depend_on(cfg: DictConfig, boards: Sequence[GivenBoard] | None) -> dict[str, Any]:
+    """What a solver's games depend on beside the board and its own settings, for `RecordFile`."""
+    own = {key: cfg[key] for key in ("judge", "guess_threshold", "tie_break", "device", "precision")}
+    if boards:
+        digest = hashlib.sha256()
+        for given in boards:
+            digest.update(repr((given.mines.shape, given.first_cell)).encode() + given.mines.tobytes())
+        own |= {"boards_sha256": digest.hexdigest(), "openings": cfg.openings, "first_click": cfg.first_click}
+    paths = listed(cfg.ckpt) + [entry.get("ckpt") for entry in listed(cfg.solvers) if isinstance(entry, dict)]
+    return own | {f"sha256 of {path}": hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths if path}
+
+
+def listed(setting: Any) -> list:
+    """A setting that is a list, or one value instead."""
+    return OmegaConf.to_container(setting) if OmegaConf.is_list(setting) else [setting]
 
 
 def is_json(path: Path) -> bool:
@@ -191,7 +229,7 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         name = mode and preset_name(mode.rows, mode.cols, mode.mines)
         paths = [str(path) for path in bundled_checkpoints(name)] if name else []
     else:
-        paths = [str(path) for path in cfg.ckpt] if OmegaConf.is_list(cfg.ckpt) else [str(cfg.ckpt)]
+        paths = [str(path) for path in listed(cfg.ckpt)]
     players: dict[str, Solver] = {}
     for path in paths:
         model, content = load_model(path)
@@ -202,8 +240,7 @@ def make_players(cfg: DictConfig, given: Mode | None) -> tuple[Mode | None, dict
         players[relative(path)] = trained_solver(
             model.to(device), content["config"], precision, cfg.guess_threshold, cfg.tie_break
         )
-    entries = OmegaConf.to_container(cfg.solvers) if OmegaConf.is_list(cfg.solvers) else [cfg.solvers]
-    for entry in chain.from_iterable(SOLVERS if entry == "all" else [entry] for entry in entries):
+    for entry in chain.from_iterable(SOLVERS if entry == "all" else [entry] for entry in listed(cfg.solvers)):
         settings = entry if isinstance(entry, dict) else {"name": entry}
         if not isinstance(settings.get("name"), str):
             raise ValueError(f"solvers: an entry must be a name, or {{name: ..., setting: ...}}, got {entry!r}")
@@ -222,45 +259,6 @@ def relative(path: str) -> str:
     return path if shorter.startswith("..") else shorter
 
 
-def table(result: dict[str, Any]) -> str:
-    """The results as aligned text."""
-    mode = result["mode"]
-    rule = ""
-    if mode:
-        rule = f"{mode['rows']}x{mode['cols']}, {counted(mode['mines'], 'mine')}, first_click={mode['first_click']}"
-    games, analysed = counted(result["games"], "game"), counted(result.get("games_analysed", 0), "game")
-    lines = [
-        ", ".join(filter(None, [result["boards"] or "", rule]))
-        + f", first cell {result['first_cell']}, {games}, seed {result['seed']}; 95% intervals"
-    ]
-    head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone"]
-    head += ["ms batched"]
-    body = []
-    for row in result["rows"]:
-        has_difference = "minus_exact" in row
-        judged = row.get("judged_guess_free_win_rate")
-        body.append([
-            row["solver"],
-            f"{100 * row['win_rate']:.2f}",
-            f"{100 * row['win_rate_low']:.2f} to {100 * row['win_rate_high']:.2f}",
-            f"{100 * row['minus_exact']:+.2f} ±{100 * (row['minus_exact_high'] - row['minus_exact']):.2f}"
-            if has_difference else "-",
-            f"{100 * row['guess_free_win_rate']:.2f}",
-            "-" if judged is None else f"{100 * judged:.2f}",
-            f"{row['guesses']:.2f}",
-            f"{row['moves']:.1f}",
-            "-" if row["ms_alone"] is None else f"{row['ms_alone']:.3f}",
-            f"{row['ms_batched']:.3f}",
-        ])  # fmt: skip
-    lines += aligned(head, body)
-    if "calibration" in result:
-        lines += ["", f"calibration, {analysed}", *calibration_table(result["calibration"])]
-    if "regrets" in result:
-        lines += ["", f"regrets, {analysed}"]
-        lines += regret_table(result["regrets"], result["games_analysed"])
-    return "\n".join(lines)
-
-
 def add_to_csv(path: Path, key: str, result: dict[str, Any]) -> None:
     """Adds the rows of one of `CSV_COLUMNS` to a CSV file, with everything that a number needs beside it."""
     common = {column: result[column] for column in CSV_COMMON} | (result["mode"] or {})
@@ -276,6 +274,10 @@ def main(cfg: DictConfig) -> None:
         result = evaluate(cfg)
     except ValueError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        kept = f"; the same command goes on from {cfg.records}" if cfg.records else ""
+        print(f"stopped{kept}", file=sys.stderr)
+        sys.exit(130)
     try:  # first the files, which must not hang on whether the table is read
         if cfg.out is not None:
             Path(cfg.out).write_text(json.dumps(result, indent=2) + "\n")
@@ -284,7 +286,7 @@ def main(cfg: DictConfig) -> None:
                 add_to_csv(Path(cfg[key]), key, result)
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
-    print(table(result))
+    print(results_table(result))
 
 
 if __name__ == "__main__":

@@ -96,22 +96,36 @@ def single_point(field, width, need, unknown, stack):
         decision = SAFE if need[clue] == 0 else MINE
         for k in range(8):
             cell = clue + offsets[k]
-            if field[cell] != HIDDEN:
-                continue
-            field[cell] = decision
-            for j in range(8):
-                other = cell + offsets[j]
-                if field[other] < 0:
-                    continue
-                was_decided = need[other] == 0 or need[other] == unknown[other]
-                unknown[other] -= 1
-                need[other] -= decision == MINE
-                if need[other] < 0 or need[other] > unknown[other]:
-                    return other
-                if not was_decided and unknown[other] > 0 and (need[other] == 0 or need[other] == unknown[other]):
-                    stack[size] = other
-                    size += 1
+            if field[cell] == HIDDEN:
+                size = decide(cell, decision, field, offsets, need, unknown, stack, size)
+                if size < 0:
+                    return -1 - size
     return -1
+
+
+@kernel
+def decide(cell, decision, field, offsets, need, unknown, stack, size):
+    """Writes `SAFE` or `MINE` for an undecided cell, and tells the clues around it.
+
+    Those that decide their other neighbours now are put on the stack. The arrays are those of `single_point`.
+
+    Returns:
+        The new size of the stack, or -1 - a clue that cannot be met now.
+    """
+    field[cell] = decision
+    for k in range(8):
+        clue = cell + offsets[k]
+        if field[clue] < 0:
+            continue
+        was_decided = need[clue] == 0 or need[clue] == unknown[clue]
+        unknown[clue] -= 1
+        need[clue] -= decision == MINE
+        if need[clue] < 0 or need[clue] > unknown[clue]:
+            return -1 - clue
+        if not was_decided and unknown[clue] > 0 and (need[clue] == 0 or need[clue] == unknown[clue]):
+            stack[size] = clue
+            size += 1
+    return size
 
 
 class Boxes(NamedTuple):

@@ -119,7 +119,7 @@ class Games:
         rows = self._checked_cells("row", rows, self.mode.rows)
         cols = self._checked_cells("col", cols, self.mode.cols)
         self._check_room(rows, cols)
-        _reveal_each(*self._arrays(), rows, cols, *self._rules())
+        _reveal_each(*self.arrays(), rows, cols, *self._rules())
 
     def reveal_mask(self, mask: ArrayLike) -> None:
         """Reveals the marked cells of each game as single moves in row order, until the game is over.
@@ -137,7 +137,7 @@ class Games:
             raise ValueError(f"mask must be bool {list(self.views.shape)}, got {mask.dtype} {list(mask.shape)}")
         first_cells = mask.reshape(self.num_games, -1).argmax(axis=1)  # without one: the corner, where there is room
         self._check_room(first_cells // self.mode.cols, first_cells % self.mode.cols)
-        _reveal_masked(*self._arrays(), np.ascontiguousarray(mask), *self._rules())
+        _reveal_masked(*self.arrays(), np.ascontiguousarray(mask), *self._rules())
 
     def restart(self, which: ArrayLike) -> None:
         """Starts the next game in the given slots.
@@ -159,7 +159,7 @@ class Games:
             slots = np.flatnonzero(which)
         else:
             slots = np.unique(_integers("slots", which, self.num_games))
-        _restart(*self._arrays(), slots, self.mode.cells - self.mode.mines, self._stride)
+        _restart(*self.arrays(), slots, self.mode.cells - self.mode.mines, self._stride)
 
     def state_dict(self) -> dict[str, NDArray]:
         """Copies of the arrays that `load_state_dict` needs to go on exactly from here."""
@@ -206,7 +206,9 @@ class Games:
 
     _STATE = ("views", "mines", "status", "moves", "index", "_counts", "_is_laid", "_safe_left")
 
-    def _arrays(self) -> tuple[NDArray, ...]:
+    def arrays(self) -> tuple[NDArray, ...]:
+        """The arrays themselves, for kernels that play: views, mines, status, moves, index, the numbers of the boards,
+        whether they are laid, and how many safe cells each has left."""
         return tuple(getattr(self, name) for name in self._STATE)
 
     def _rules(self) -> tuple:
@@ -268,9 +270,15 @@ def _reveal_one(
         if safe_left[game] == 0:
             status[game] = WON
     if status[game] != PLAYING:
-        for r in range(view.shape[0]):
-            for c in range(view.shape[1]):
-                view[r, c] = MINE if mines[game, r, c] else view[r, c]
+        show_mines(view, mines[game])
+
+
+@kernel
+def show_mines(view, mines):
+    """Shows all mines of one game in its view, as once it is over."""
+    for row in range(view.shape[0]):
+        for col in range(view.shape[1]):
+            view[row, col] = MINE if mines[row, col] else view[row, col]
 
 
 @kernel

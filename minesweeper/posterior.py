@@ -253,7 +253,7 @@ def solve_each(views, num_mines, max_states, probabilities, interior, log_layout
             continue
         boxes, num_boxes, num_clues, num_interior = make_boxes(field, width)
         known_mines = (field == MINE).sum()
-        outcome, where, low, high, box_probability, interior[game], log_layouts[game] = _solve_boxes(
+        outcome, where, low, high, box_probability, interior[game], log_layouts[game] = solve_boxes(
             boxes, num_boxes, num_clues, num_interior, need, unknown, width, num_mines[game] - known_mines, max_states
         )
         faults[game, 0] = outcome
@@ -262,20 +262,27 @@ def solve_each(views, num_mines, max_states, probabilities, interior, log_layout
         faults[game, 3] = high + known_mines
         if outcome != COUNTED and outcome != OVER_BUDGET:
             continue
-        for row in range(rows):
-            for col in range(cols):
-                cell = (row + 1) * width + col + 1
-                if views[game, row, col] != HIDDEN:
-                    probability = np.nan
-                elif field[cell] == SAFE:
-                    probability = 0.0
-                elif field[cell] == MINE:
-                    probability = 1.0
-                elif boxes.cell_box[cell] < 0:
-                    probability = interior[game]
-                else:
-                    probability = box_probability[boxes.cell_box[cell]]
-                probabilities[game, row, col] = probability
+        write_probabilities(views[game], field, boxes, box_probability, interior[game], probabilities[game])
+
+
+@kernel
+def write_probabilities(view, field, boxes, box_probability, interior, probabilities):
+    """The probability of each cell of a view [R, C], from what is decided in its field and those of the boxes."""
+    rows, cols = view.shape
+    for row in range(rows):
+        for col in range(cols):
+            cell = (row + 1) * (cols + 2) + col + 1
+            if view[row, col] != HIDDEN:
+                probability = np.nan
+            elif field[cell] == SAFE:
+                probability = 0.0
+            elif field[cell] == MINE:
+                probability = 1.0
+            elif boxes.cell_box[cell] < 0:
+                probability = interior
+            else:
+                probability = box_probability[boxes.cell_box[cell]]
+            probabilities[row, col] = probability
 
 
 class BoxCounts(NamedTuple):
@@ -371,7 +378,7 @@ def count_boxes(boxes, num_boxes, num_clues, num_interior, need, width, mines_le
 
 
 @kernel
-def _solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width, mines_left, max_states):
+def solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width, mines_left, max_states):
     """The posterior of the undecided cells.
 
     Returns:

@@ -17,12 +17,11 @@ from minesweeper.games import PLAYING, Games
 from minesweeper.posterior import Posterior, StateBudgetError
 from minesweeper.proving import open_proved
 from minesweeper.sampling import sample_layouts
-from minesweeper.solvers.base import choose_highest
+from minesweeper.solvers.base import choose_lowest
 from minesweeper.solvers.exact import ExactSolver
 
 _AT_ONCE = 8192  # games side by side
 _MOST_STATES = 100_000  # of a position; past it a rollout would take too long
-_CANDIDATES = 6  # of the player's guesses
 _ENDGAME = 60  # layouts
 
 
@@ -34,7 +33,7 @@ def rollout_values(
     count: int,
     number: int = 0,
 ) -> NDArray[np.float64]:
-    """The chance to win by opening each cell now and then playing on by `exact tie_break=safety`, a mean of rollouts.
+    """The chance to win by opening each cell now and then playing on by `exact tie_break=corner`, a mean of rollouts.
 
     What a position's cells are worth does not depend on what other positions are asked for.
 
@@ -94,8 +93,7 @@ def _play_on(games: Games, cells: NDArray[np.int64]) -> NDArray[np.float64]:
 
     NaN where a position on the way is past the state budget.
     """
-    player = ExactSolver(tie_break="safety", tie_margin=0.1, endgame=_ENDGAME)
-    player.candidates = _CANDIDATES
+    player = ExactSolver(tie_break="corner", endgame=_ENDGAME)
     survival = np.ones(games.num_games)
     slots = np.arange(games.num_games)
     while slots.size:
@@ -114,23 +112,14 @@ def _play_on(games: Games, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         slots, posterior = slots[is_open], posterior.of(is_open)
         if not slots.size:
             break
-        cells = _guesses(player, games, slots, posterior)
+        keys = games.index[slots].astype(np.uint64)
+        guesses, _ = choose_lowest(posterior.probabilities, games.views[slots], keys, tie_break="corner")
+        cells = guesses.reshape(slots.size, -1).argmax(axis=1)
         each = np.arange(slots.size)
         survival[slots] *= 1 - posterior.probabilities.reshape(slots.size, -1)[each, cells]
         is_mined = games.mines.reshape(games.num_games, -1)[slots, cells]
         _redraw(games, slots[is_mined], cells[is_mined])
     return survival
-
-
-def _guesses(player: ExactSolver, games: Games, slots: NDArray[np.int64], posterior: Posterior) -> NDArray[np.int64]:
-    """The flat cell that the player guesses in each game of `slots`, [S]; equal positions are looked at once."""
-    views = games.views[slots]
-    _, first, which = np.unique(views.reshape(slots.size, -1), axis=0, return_index=True, return_inverse=True)
-    mines = np.full(first.size, games.mode.mines, np.int64)
-    scores = player.guess_scores(views[first], mines, posterior.of(first))
-    assert scores is not None  # as it looks for safety
-    mask = choose_highest(scores[which], views, games.index[slots].astype(np.uint64))
-    return mask.reshape(slots.size, -1).argmax(axis=1)
 
 
 def _redraw(games: Games, slots: NDArray[np.int64], cells: NDArray[np.int64]) -> None:

@@ -1,10 +1,15 @@
-"""The records of a solver's games in a few numbers, with the intervals that they deserve."""
+"""The records of a solver's games in a few numbers, with the intervals that they deserve, and these as a table."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
+
+from minesweeper.calibration import calibration_table
+from minesweeper.regret import regret_table
+from minesweeper.tables import aligned
+from minesweeper.textio import counted
 
 CONFIDENCE = 0.95
 
@@ -46,3 +51,42 @@ def rate(name: str, happened: NDArray[np.bool_]) -> dict[str, float]:
     """A share with its 95% Wilson interval."""
     low, high = wilson(int(happened.sum()), happened.size)
     return {name: float(happened.mean()), f"{name}_low": low, f"{name}_high": high}
+
+
+def results_table(result: dict[str, Any]) -> str:
+    """What `evaluate.py` found, the content of its JSON file, as aligned text."""
+    mode = result["mode"]
+    rule = ""
+    if mode:
+        rule = f"{mode['rows']}x{mode['cols']}, {counted(mode['mines'], 'mine')}, first_click={mode['first_click']}"
+    games, analysed = counted(result["games"], "game"), counted(result.get("games_analysed", 0), "game")
+    lines = [
+        ", ".join(filter(None, [result["boards"] or "", rule]))
+        + f", first cell {result['first_cell']}, {games}, seed {result['seed']}; 95% intervals"
+    ]
+    head = ["solver", "wins %", "", "minus exact", "guess-free %", "judged %", "guesses", "moves", "ms alone"]
+    head += ["ms batched"]
+    body = []
+    for row in result["rows"]:
+        has_difference = "minus_exact" in row
+        judged = row.get("judged_guess_free_win_rate")
+        body.append([
+            row["solver"],
+            f"{100 * row['win_rate']:.2f}",
+            f"{100 * row['win_rate_low']:.2f} to {100 * row['win_rate_high']:.2f}",
+            f"{100 * row['minus_exact']:+.2f} ±{100 * (row['minus_exact_high'] - row['minus_exact']):.2f}"
+            if has_difference else "-",
+            f"{100 * row['guess_free_win_rate']:.2f}",
+            "-" if judged is None else f"{100 * judged:.2f}",
+            f"{row['guesses']:.2f}",
+            f"{row['moves']:.1f}",
+            "-" if row["ms_alone"] is None else f"{row['ms_alone']:.3f}",
+            f"{row['ms_batched']:.3f}",
+        ])  # fmt: skip
+    lines += aligned(head, body)
+    if "calibration" in result:
+        lines += ["", f"calibration, {analysed}", *calibration_table(result["calibration"])]
+    if "regrets" in result:
+        lines += ["", f"regrets, {analysed}"]
+        lines += regret_table(result["regrets"], result["games_analysed"])
+    return "\n".join(lines)

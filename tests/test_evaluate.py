@@ -19,7 +19,7 @@ import evaluate
 from minesweeper import SOLVERS, make_solver, play_games
 from minesweeper.calibration import Calibration
 from minesweeper.regret import Regrets
-from minesweeper.summary import rate, summarise
+from minesweeper.summary import rate, results_table, summarise
 from models import checkpoint
 from models.checkpoint import build_model, save_checkpoint
 
@@ -248,9 +248,9 @@ def test_analyses_are_added_to_their_files(saved, tmp_path):
             assert line["command"] == result["command"]
             for name, value in row.items():
                 assert line[name] == str(round(value, 6) if isinstance(value, float) else value), name
-    text = evaluate.table(result).split("\n\n")
+    text = results_table(result).split("\n\n")
     assert [part.splitlines()[0] for part in text[1:]] == ["calibration, 15 games", "regrets, 15 games"]
-    assert text[0] == evaluate.table({key: result[key] for key in plain})
+    assert text[0] == results_table({key: result[key] for key in plain})
 
 
 def test_one_analysis_alone_and_of_given_boards(tmp_path):

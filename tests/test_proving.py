@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from minesweeper import HIDDEN, LOST, MODES, PLAYING, WON, Games, make_solver, mine_posterior, play_games
+from minesweeper import (
+    HIDDEN,
+    LOST,
+    MODES,
+    PLAYING,
+    WON,
+    Games,
+    Mode,
+    make_solver,
+    mine_posterior,
+    play_games,
+    solve_posterior,
+)
 from minesweeper.arena import choice_keys
 from minesweeper.proving import open_proved
 
@@ -28,6 +40,54 @@ def test_nothing_is_proved_afterwards_and_no_game_is_lost(mode):
     assert np.isfinite(found.log_layouts[goes_on]).all()
     assert np.isnan(found.probabilities[~goes_on]).all()
     assert not found.exact[~goes_on].any()
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        MODES["beginner"],
+        MODES["expert"],
+        Mode(4, 4, 8, "any", openings=False),
+        Mode(9, 9, 10, "zero", openings=False),
+        Mode(1, 30, 4),
+        Mode(5, 5, 0),
+        Mode(3, 3, 8),
+        Mode(30, 30, 60),
+    ],
+    ids=str,
+)
+def test_as_one_posterior_after_the_other(mode, is_begun):
+    games = Games(mode, 60, seed=5)
+    if is_begun:
+        games.reveal(0, 0)
+    expected = games.fork(np.arange(60))
+    found = open_proved(games)
+    while True:
+        live = np.flatnonzero(expected.status == PLAYING)
+        if not live.size:
+            break
+        posterior = solve_posterior(expected.views[live], mode.mines)
+        mask = np.zeros(expected.views.shape, np.bool_)
+        mask[live] = posterior.probabilities == 0.0
+        if not mask.any():
+            for name, array in vars(found.of(live)).items():
+                np.testing.assert_array_equal(array, getattr(posterior, name))
+            break
+        expected.reveal_mask(mask)
+    np.testing.assert_array_equal(games.views, expected.views)
+    np.testing.assert_array_equal(games.status, expected.status)
+
+
+def test_an_opening_is_one_move_and_without_openings_each_cell_is():
+    mines = np.zeros((1, 6, 6), np.bool_)
+    mines[0, 0, 5] = True
+    for openings in (True, False):
+        games = Games.on_boards(mines, openings)
+        games.reveal(5, 0)
+        open_proved(games)
+        assert games.status[0] == WON
+        assert games.moves[0] == (1 if openings else 35)
 
 
 def test_the_games_won_without_a_guess_are_those_of_the_exact_solver():

@@ -52,9 +52,7 @@ def test_the_mean_is_the_chance_to_win_of_that_player():
     layouts = sample_layouts(views, 10, 1000, seed=3).reshape(-1, 9, 9)
     games = Games.on_boards(layouts, views=np.repeat(views, 1000, axis=0))
     games.reveal(*np.divmod(np.repeat(cells[:, 0], 1000), 9))
-    player = make_solver("exact", tie_break="safety", tie_margin=0.1, endgame=60)
-    player.candidates = 6
-    play_out(player, games)
+    play_out(make_solver("exact", tie_break="corner", endgame=60), games)
     won = (games.status == WON).reshape(len(views), 1000).mean(axis=1)
     assert 0.2 < won.mean() < 0.95
     errors = (values - won) / np.sqrt(won * (1 - won) * (1 / 1000 + 0.25 / 400))
@@ -99,7 +97,7 @@ def test_what_is_drawn_depends_on_the_view_alone():
         np.testing.assert_array_equal(alone[0], together[i])
     other = rollout_values(views, mines, posterior, cells, 7, number=1)
     assert (other != together).any()
-    assert abs((other - together).mean()) < 0.02
+    assert abs((other - together).mean()) < 0.1
 
 
 def test_a_proved_mine_cannot_be_tried():
