@@ -34,7 +34,7 @@ from models.checkpoint import build_model, load_checkpoint, load_weights, save_c
 from models.device import choose_device, choose_precision, choose_threads
 from models.mine_task import MineTask
 from models.planner_task import PlannerTask
-from models.ranks import Ranks
+from models.ranks import Ranks, leave
 from models.run_folder import StopSignal, open_run
 from models.schedule import lr_factor, moving_average, share_done
 from models.settings import merge_resumed
@@ -263,3 +263,4 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     main()
+    leave()

@@ -45,6 +45,13 @@ def draw(state, bound):
 
 
 @kernel
+def draw_share(state, whole):
+    """(next stream state, uniform float64 in 0..whole)."""
+    state += _GOLDEN
+    return state, np.float64(mix(state) >> np.uint64(11)) * 2.0**-53 * whole
+
+
+@kernel
 def lay_mines(mines, num_mines, first_row, first_col, clear_radius, key, order):
     """Lays `num_mines` mines on one empty board `mines` [R, C] bool, in place.
 

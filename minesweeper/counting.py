@@ -29,7 +29,7 @@ TINY = 1e-280
 _BIG = 1e100
 _SLOTS_IN_FIRST = 16  # open clues in a state's first word, four bits each
 MAX_OPEN_CLUES = 27  # the second word has eleven more, below its mine count
-_MINES_SHIFT = np.uint64(44)
+MINES_SHIFT = np.uint64(44)
 _HASH_1 = np.uint64(0x9E3779B97F4A7C15)
 _HASH_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _BINOMIAL = np.array([[1, 0, 0, 0, 0, 0, 0, 0, 0]] + [[0] * 9 for _ in range(8)], np.float64)
@@ -214,7 +214,7 @@ def sweep(order, boxes, need, ways, layers, num_states, num_edges, layer_start, 
             value = layers.forward[state]
             for mines in range(least, most + 1):
                 new_1 = word_1 - np.uint64(mines) * unit_1
-                new_2 = word_2 - np.uint64(mines) * unit_2 + (np.uint64(mines) << _MINES_SHIFT)
+                new_2 = word_2 - np.uint64(mines) * unit_2 + (np.uint64(mines) << MINES_SHIFT)
                 place = np.int64(((new_1 ^ (new_2 * _HASH_2)) * _HASH_1) >> top)
                 while True:
                     found = table[place]
@@ -290,6 +290,12 @@ def sweep_back(order, boxes, ways, layers, layer_start, num_states, backward, pr
             probability[box] = not_proved(expected / total / size)
         if largest > 0.0 and not 1 / _BIG < largest < _BIG:
             scale(backward[begin:end], 1.0 / largest)
+
+
+@kernel
+def mines_used(word_2):
+    """How many mines a state has used, which stand in the high bits of its second word."""
+    return np.int64(word_2 >> MINES_SHIFT)
 
 
 @kernel

@@ -1,4 +1,7 @@
-"""Games: many games of one mode at once, as arrays with a leading game axis N."""
+"""Games: many games of one mode at once, as arrays with a leading game axis N.
+
+One file, since all ways into a game, and all moves in it, keep the same arrays in step.
+"""
 
 from collections.abc import Mapping
 

@@ -22,6 +22,7 @@ from minesweeper.counting import (
     chain_length,
     combine,
     log_tilt_for,
+    mines_used,
     new_layers,
     normalise,
     not_proved,
@@ -32,6 +33,7 @@ from minesweeper.counting import (
 )
 from minesweeper.frontier import SAFE, fill_field, find_components, make_boxes, new_field, order_boxes, single_point
 from minesweeper.kernels import kernel
+from minesweeper.textio import counted
 
 MAX_STATES = 4_000_000  # of one view: about a second and 250 MB
 OVER_BUDGET_CHOICES = ("raise", "density")
@@ -204,14 +206,17 @@ def raise_fault(
         )
     if outcome == IMPOSSIBLE_TOTAL:
         raise InconsistentViewError(
-            f"{which}{mines[game]} mines are not possible on this {rows}x{cols} view: "
-            f"it needs between {low} and {high}",
-            game,
+            f"{which}{impossible_total(mines[game], rows, cols)}: it needs between {low} and {high}", game
         )
     value = views[game, row, col]
     if not HIDDEN <= value <= 8:
         raise ValueError(f"{which}{_CELL_VALUES}, got {value}")
     raise InconsistentViewError(f"{which}the number {value} at ({row}, {col}) cannot be met", game, row, col)
+
+
+def impossible_total(num_mines: int, rows: int, cols: int) -> str:
+    """What is said of a total of mines that no layout has."""
+    return f"{counted(num_mines, 'mine')} {'is' if num_mines == 1 else 'are'} not possible on this {rows}x{cols} view"
 
 
 @kernel
@@ -299,7 +304,7 @@ class BoxCounts(NamedTuple):
     leasts: NDArray[np.int64]  # [C] the least mines of each
     lengths: NDArray[np.int64]  # [C] how many totals each may have
     starts: NDArray[np.int64]  # [C + 1] where these begin in `polynomials`
-    polynomials: NDArray[np.float64]  # [T] layouts by total, tilted
+    polynomials: NDArray[np.float64]  # [T] layouts by total, with the tilt and what it lacks
     density: float  # of the mines that are left
     tilt: float
     log_tilt_left: float  # the log of what the tilt still lacks
@@ -349,8 +354,8 @@ def count_boxes(boxes, num_boxes, num_clues, num_interior, need, width, mines_le
                 continue
             log_scale += scale
             begin = layer_start[boxes.start[c + 1] + c]
-            leasts[c] = np.int64(layers.word_2[begin:end].min() >> np.uint64(44))
-            lengths[c] = np.int64(layers.word_2[begin:end].max() >> np.uint64(44)) - leasts[c] + 1
+            leasts[c] = mines_used(layers.word_2[begin:end].min())
+            lengths[c] = mines_used(layers.word_2[begin:end].max()) - leasts[c] + 1
             last_state[c] = end
             num_states, num_edges = end, edges
         starts[1:] = np.cumsum(lengths)
@@ -362,7 +367,7 @@ def count_boxes(boxes, num_boxes, num_clues, num_interior, need, width, mines_le
         for c in range(num_components):
             begin = layer_start[boxes.start[c + 1] + c]
             for state in range(begin, last_state[c]):
-                mines = np.int64(layers.word_2[state] >> np.uint64(44)) - leasts[c]
+                mines = mines_used(layers.word_2[state]) - leasts[c]
                 polynomials[starts[c] + mines] = layers.forward[state]
             log_scale += normalise(polynomials[starts[c] : starts[c + 1]])
         if not is_large:
@@ -371,6 +376,8 @@ def count_boxes(boxes, num_boxes, num_clues, num_interior, need, width, mines_le
         if abs(log_tilt_left) < 0.1 or attempt == _MOST_TILTS - 1:
             break
         tilt = min(max(tilt * np.exp(log_tilt_left), 1e-8), 1e8)
+    if outcome == COUNTED:
+        tilt_polynomials(polynomials, lengths, log_tilt_left)
     return BoxCounts(
         outcome, where, num_components, layers, layer_start, last_state, num_states, ways, leasts, lengths, starts,
         polynomials, density, tilt, log_tilt_left, log_scale,
@@ -396,7 +403,6 @@ def solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width,
     interior = np.nan
     log_layouts = np.nan
     if is_exact:
-        tilt_polynomials(polynomials, lengths, log_tilt_left)
         log_scale = counted.log_scale + leasts.sum() * log_tilt_left
         full_tilt = tilt * np.exp(log_tilt_left)
         totals = combine(polynomials, lengths, leasts, num_interior, mines_left, full_tilt)
@@ -428,7 +434,7 @@ def solve_boxes(boxes, num_boxes, num_clues, num_interior, need, unknown, width,
             continue
         layer = counted.layer_start[boxes.start[c] + c : boxes.start[c + 1] + c + 1]
         for state in range(layer[members.size], last_state[c]):
-            mines = np.int64(layers.word_2[state] >> np.uint64(44)) - leasts[c]
+            mines = mines_used(layers.word_2[state]) - leasts[c]
             backward[state] = weights[starts[c] + mines]
         sweep_back(members, boxes, counted.ways, layers, layer, last_state[c], backward, probability)
     return COUNTED if is_exact else OVER_BUDGET, -1, 0, 0, probability, interior, log_layouts

@@ -24,10 +24,12 @@ from minesweeper.board import HIDDEN, MINE
 from minesweeper.counting import (
     COUNTED,
     MAX_OPEN_CLUES,
+    MINES_SHIFT,
     TINY,
     Layers,
     add_product,
     interior_weights,
+    mines_used,
     new_layers,
     normalise,
     not_proved,
@@ -56,7 +58,6 @@ _MOST_EDGES = 4 * _MOST_STATES
 _TABLE = 1 << 16
 _MOST_TOTALS = 64  # bits of a set
 _VALUES = 9
-_MINES_SHIFT = np.uint64(44)
 _FIRST_SLOTS = 16
 _HASH_1 = np.uint64(0x9E3779B97F4A7C15)
 _HASH_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -209,8 +210,8 @@ def _count_part(part, members, boxes, room):
     if outcome != COUNTED:
         return False
     last = layer_start[members.size]
-    least = np.int64(layers.word_2[last:end].min() >> _MINES_SHIFT)
-    length = np.int64(layers.word_2[last:end].max() >> _MINES_SHIFT) - least + 1
+    least = mines_used(layers.word_2[last:end].min())
+    length = mines_used(layers.word_2[last:end].max()) - least + 1
     if length > _MOST_TOTALS:
         return False
     first = parts.first_box[part]
@@ -222,7 +223,7 @@ def _count_part(part, members, boxes, room):
     parts.can_be_safe[first:after] = 0
     backward = np.empty(end)
     for state in range(last, end):
-        total = np.int64(layers.word_2[state] >> _MINES_SHIFT) - least
+        total = mines_used(layers.word_2[state]) - least
         values[total] = layers.forward[state]
         backward[last:end] = 0.0
         backward[state] = 1.0
@@ -290,8 +291,8 @@ def recount(cell, width, boxes, num_parts, num_interior, mines_left, room):
     is_counted, opens, before_open, last, end = _sweep_values(order, num_around, room)
     if not is_counted:
         return False, 0, 0, 0
-    least = np.int64(graph.word_2[last:end].min() >> _MINES_SHIFT)
-    length = np.int64(graph.word_2[last:end].max() >> _MINES_SHIFT) - least + 1
+    least = mines_used(graph.word_2[last:end].min())
+    length = mines_used(graph.word_2[last:end].max()) - least + 1
     if length > _MOST_TOTALS:
         return False, 0, 0, 0
     num_mixed, log_scale = _mix_parts(num_all, num_interior, mines_left, least, length, room)
@@ -300,7 +301,7 @@ def recount(cell, width, boxes, num_parts, num_interior, mines_left, room):
     shares = np.zeros((_VALUES, length))
     totals = np.zeros(_VALUES, np.uint64)
     for state in range(last, end):
-        total = np.int64(graph.word_2[state] >> _MINES_SHIFT) - least
+        total = mines_used(graph.word_2[state]) - least
         graph.single[state] = mix.weights[total]
         if mix.weights[total] > 0.0:
             for value in range(num_around + 1):
@@ -606,7 +607,7 @@ def _sweep_values(order, num_around, room):
             graph.num_edges[state] = max(0, most - least + 1)
             for mines in range(least, most + 1):
                 new_1 = word_1 - np.uint64(mines) * unit_1
-                new_2 = word_2 - np.uint64(mines) * unit_2 + (np.uint64(mines) << _MINES_SHIFT)
+                new_2 = word_2 - np.uint64(mines) * unit_2 + (np.uint64(mines) << MINES_SHIFT)
                 place = np.int64(((new_1 ^ (new_2 * _HASH_2)) * _HASH_1) >> top)
                 while True:
                     found = graph.table[place]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from minesweeper.board import HIDDEN, MINE, draw, mix
+from minesweeper.board import HIDDEN, MINE, draw, draw_share, mix
 from minesweeper.counting import (
     CONTRADICTION,
     COUNTED,
@@ -19,9 +19,9 @@ from minesweeper.counting import (
     Layers,
     add_product,
     interior_weights,
+    mines_used,
     normalise,
     product,
-    tilt_polynomials,
 )
 from minesweeper.frontier import SAFE, Boxes, fill_field, make_boxes, new_field, single_point
 from minesweeper.kernels import kernel
@@ -177,13 +177,12 @@ def _plan(field, boxes, num_boxes, num_interior, counted, mines_left):
     for c in range(num_components):
         begin = counted.layer_start[boxes.start[c + 1] + c]
         for state in range(begin, counted.last_state[c]):
-            mines = np.int64(counted.layers.word_2[state] >> np.uint64(44)) - counted.leasts[c]
+            mines = mines_used(counted.layers.word_2[state]) - counted.leasts[c]
             last_states[starts[c] + mines] = state
         offsets[c + 1] = offsets[c] + size
         size += lengths[c] - 1
     offsets[num_components + 1] = offsets[num_components] + size
 
-    tilt_polynomials(polynomials, lengths, counted.log_tilt_left)
     tilt = counted.tilt * np.exp(counted.log_tilt_left)
     least = counted.leasts.sum()
     following = np.zeros(offsets[num_components + 1])
@@ -225,7 +224,7 @@ def _draw_mines(plan, state, width, mines, size):
         whole = 0.0
         for k in range(polynomial.size):
             whole += product(polynomial[k], after[k])
-        state, left = _draw_share(state, whole)
+        state, left = draw_share(state, whole)
         total = -1
         for k in range(polynomial.size):
             weight = product(polynomial[k], after[k])
@@ -247,15 +246,15 @@ def _step_back(plan, state, layer, box_size, target):
     """Draws the state before `target` in the sweep: (the stream's state, that state, the mines of the box between)."""
     layers = plan.layers
     begin, end = plan.layer_start[layer], plan.layer_start[layer + 1]
-    mines_after = np.int64(layers.word_2[target] >> np.uint64(44))
+    mines_after = mines_used(layers.word_2[target])
     whole = 0.0
     left = np.inf
     before, num_mines = -1, np.int64(0)
     for attempt in range(2):  # first the sum of all weights, then the drawn one
         if attempt == 1:
-            state, left = _draw_share(state, whole)
+            state, left = draw_share(state, whole)
         for candidate in range(begin, end):
-            mines = mines_after - np.int64(layers.word_2[candidate] >> np.uint64(44))
+            mines = mines_after - mines_used(layers.word_2[candidate])
             edge = mines - layers.least[candidate]  # the only one that can lead to `target`
             if edge < 0 or edge >= layers.num_edges[candidate]:
                 continue
@@ -278,10 +277,3 @@ def _draw_cells(state, cells, num_mines, width, mines, size):
         mines[size] = (cells[i] // width - 1) * (width - 2) + cells[i] % width - 1
         size += 1
     return state, size
-
-
-@kernel
-def _draw_share(state, whole):
-    """(next stream state, uniform number in 0..whole)."""
-    state += _GOLDEN
-    return state, np.float64(mix(state) >> np.uint64(11)) * 2.0**-53 * whole

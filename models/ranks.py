@@ -4,7 +4,9 @@ Every process plays its share of the live games, all hold the same weights. Proc
 """
 
 import gc
+import logging
 import os
+import sys
 from typing import Any
 
 import torch
@@ -78,3 +80,13 @@ class Ranks:
         values: list = [None] * self.size
         distributed.all_gather_object(values, value)
         return values
+
+
+def leave() -> None:
+    """Ends a process that is one of several at once: while Python shuts down, threads that torch still has for the
+    group now and then abort a process whose work is done, and torchrun calls the training failed."""
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)

@@ -169,8 +169,9 @@ def test_every_total_of_any_digits_is_answered_or_refused(shape):
                 solve_posterior(view, num_mines)
             if totals.size:
                 refused += 1
+                said = "1 mine is" if num_mines == 1 else f"{num_mines} mines are"
                 assert str(caught.value) == (
-                    f"{num_mines} mines are not possible on this {shape[0]}x{shape[1]} view: "
+                    f"{said} not possible on this {shape[0]}x{shape[1]} view: "
                     f"it needs between {totals.min()} and {totals.max()}"
                 )
                 assert (caught.value.row, caught.value.col) == (None, None)
@@ -235,7 +236,8 @@ def test_a_refusal_names_its_game(function):
 def test_totals_that_are_impossible(view, num_mines, low, high):
     view = drawn(view)
     rows, cols = view.shape
-    message = f"{num_mines} mines are not possible on this {rows}x{cols} view: it needs between {low} and {high}"
+    said = "1 mine is" if num_mines == 1 else f"{num_mines} mines are"
+    message = f"{said} not possible on this {rows}x{cols} view: it needs between {low} and {high}"
     with pytest.raises(InconsistentViewError, match=f"^{re.escape(message)}$") as caught:
         solve_posterior(view, num_mines)
     assert (caught.value.game, caught.value.row, caught.value.col) == (0, None, None)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from minesweeper.board import HIDDEN, MINE
 from minesweeper.frontier import SAFE, fill_field, neighbour_offsets, new_field, single_point
 from minesweeper.kernels import kernel
-from minesweeper.posterior import InconsistentViewError, proved_by_single_point
+from minesweeper.posterior import InconsistentViewError, impossible_total, proved_by_single_point
 from minesweeper.solvers.knowledge_total import decide_by_total, number_of
 from minesweeper.solvers.singles_first import SinglesFirst
 
@@ -64,9 +64,7 @@ class KnowledgeSolver(SinglesFirst):
             _, rows, cols = views.shape
             which = f"view {game}: " if len(views) > 1 else ""
             if fault == _TOTAL:
-                raise InconsistentViewError(
-                    f"{which}{mines[game]} mines are not possible on this {rows}x{cols} view", game
-                )
+                raise InconsistentViewError(f"{which}{impossible_total(mines[game], rows, cols)}", game)
             row, col = (x - 1 for x in divmod(fault, cols + 2))
             raise InconsistentViewError(f"{which}the numbers around ({row}, {col}) cannot all be met", game, row, col)
         return probabilities
