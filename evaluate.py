@@ -26,7 +26,7 @@ from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
 from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
 from minesweeper.calibration import Calibration
 from minesweeper.mode import preset_name
-from minesweeper.recordfile import RecordFile, play_on
+from minesweeper.recordfile import RecordFile, code_digest, play_on
 from minesweeper.regret import COLUMNS as REGRETS_ROW
 from minesweeper.regret import Regrets
 from minesweeper.seeds import checked_seed
@@ -117,10 +117,12 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
         "command": " ".join(["python", *sys.argv]),
         "commit": git_commit(),
     }
+    if boards and mode:
+        result["mode"]["first_click"] = rule
     file = None
     if cfg.records is not None:
-        common = {key: result[key] for key in ("mode", "boards", "first_cell", "seed", "commit")}
-        file = RecordFile(Path(cfg.records), common | games_depend_on(cfg, boards))
+        common = {key: result[key] for key in ("mode", "boards", "first_cell", "seed")}
+        file = RecordFile(Path(cfg.records), common | games_depend_on(cfg, solvers, boards))
     records, alone, analyses = play_all(cfg, solvers, play, num_games, file)
     exact = records.get("exact")
     return (
@@ -172,14 +174,16 @@ def play_all(
     return records, alone, analyses
 
 
-def games_depend_on(cfg: DictConfig, boards: Sequence[GivenBoard] | None) -> dict[str, Any]:
-    """What a solver's games depend on beside the board and its own settings, for `RecordFile`."""
+def games_depend_on(cfg: DictConfig, solvers: dict[str, Solver], boards: Sequence[GivenBoard] | None) -> dict[str, Any]:
+    """What the games of solvers depend on beside the board and their own settings, for `RecordFile`."""
     own = {key: cfg[key] for key in ("judge", "guess_threshold", "tie_break", "device", "precision")}
     if boards:
         digest = hashlib.sha256()
         for given in boards:
             digest.update(repr((given.mines.shape, given.first_cell)).encode() + given.mines.tobytes())
         own |= {"boards_sha256": digest.hexdigest(), "openings": cfg.openings, "first_click": cfg.first_click}
+    for label, solver in solvers.items():
+        own[f"code of {label}"] = code_digest(play_games, play_boards, solver, getattr(solver, "model", None))
     paths = listed(cfg.ckpt) + [entry.get("ckpt") for entry in listed(cfg.solvers) if isinstance(entry, dict)]
     return own | {f"sha256 of {path}": hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths if path}
 
@@ -275,7 +279,7 @@ def main(cfg: DictConfig) -> None:
     except ValueError as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        kept = f"; the same command goes on from {cfg.records}" if cfg.records else ""
+        kept = f"; the same command goes on from {cfg.records}" if cfg.records and Path(cfg.records).exists() else ""
         print(f"stopped{kept}", file=sys.stderr)
         sys.exit(130)
     try:  # first the files, which must not hang on whether the table is read

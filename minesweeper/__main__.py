@@ -164,6 +164,7 @@ def _interior(view: NDArray[np.int8]) -> NDArray[np.bool_]:
 def _report(answer: dict, view: NDArray[np.int8]) -> str:
     probabilities = np.array(answer["probabilities"], float)  # None becomes NaN
     exact = answer["log_layouts"] is not None
+    interior = "none" if answer["interior"] is None else _percent(answer["interior"])
     lines = [
         f"{counted(answer['rows'], 'row')} x {counted(answer['cols'], 'column')}, {counted(answer['mines'], 'mine')}, "
         f"solver: {answer['solver']}",
@@ -171,8 +172,7 @@ def _report(answer: dict, view: NDArray[np.int8]) -> str:
         "",
         format_grid(probabilities, view),
         "",
-        "Interior (hidden cells beside no number): "
-        + ("none" if answer["interior"] is None else f"{_percent(answer['interior'])} each"),
+        "Interior (hidden cells beside no number): " + interior + (" each" if "%" in interior else ""),
     ]
     if exact:
         lines.append(f"Layouts of the mines that fit: {_count(answer['log_layouts'])}")

@@ -39,7 +39,11 @@ class _Announcement(event.Listener):
         self.compiled += 1
         if not self.said and not os.environ.get("MINESWEEPER_QUIET"):
             self.said = True
-            print("compiling kernels, once (about half a minute)...", file=sys.stderr, flush=True)
+            print(
+                "compiling kernels for the first time (half a minute to two)...",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def on_end(self, event: Any) -> None:
         pass

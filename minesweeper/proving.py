@@ -68,15 +68,8 @@ def _open_each(
                     row, col = cell // width - 1, cell % width - 1
                     view[row, col] = field[cell] = counts[slot, row, col]
                     safe_left[slot] -= 1
-                    unknown[cell] = 0
-                    need[cell] = field[cell]
-                    is_opening = False
-                    for k in range(8):
-                        beside = field[cell + offsets[k]]
-                        unknown[cell] += beside == HIDDEN
-                        need[cell] -= beside == MINE
-                        is_opening |= beside == 0
-                    moves[slot] += not (is_opening and openings)
+                    is_beside_zero = _note_number(cell, field, offsets, need, unknown)
+                    moves[slot] += not (openings and is_beside_zero)
                     if unknown[cell] > 0 and (need[cell] == 0 or need[cell] == unknown[cell]):
                         stack[in_stack] = cell
                         in_stack += 1
@@ -112,3 +105,17 @@ def _open_each(
                 log_layouts[slot] = log_now
                 exact[slot] = outcome == COUNTED
                 break
+
+
+@kernel
+def _note_number(cell, field, offsets, need, unknown):
+    """Sets what a clue that was just opened still needs and has undecided around it; whether a zero is beside it."""
+    need[cell] = field[cell]
+    unknown[cell] = 0
+    is_beside_zero = False
+    for k in range(8):
+        beside = field[cell + offsets[k]]
+        need[cell] -= beside == MINE
+        unknown[cell] += beside == HIDDEN
+        is_beside_zero |= beside == 0
+    return is_beside_zero

@@ -1,10 +1,13 @@
 """The records of games in a file: an evaluation that was stopped goes on from it, and others can count anew."""
 
+import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -71,6 +74,29 @@ class RecordFile:
             os.fsync(file.fileno())
         partial.replace(self.path)
         self._written = time.monotonic()
+
+
+def code_digest(*objects: object) -> str:
+    """SHA-256 of all files of the project that some functions, and the classes of some objects, are made of.
+
+    From their modules it follows what stands in these to the modules that this comes from, as far as they lie in the
+    folder of this package or beside it; so another solver's file is none of them.
+    """
+    root = Path(__file__).resolve().parent.parent
+    kinds = [kind for thing in objects for kind in (thing, *type(thing).__mro__)]
+    names = [getattr(kind, "__module__", None) or "" for kind in kinds]
+    files: dict[str, bytes] = {}
+    while names:
+        module = sys.modules.get(names.pop())
+        path = Path(getattr(module, "__file__", None) or "/")
+        if path.suffix != ".py" or not path.resolve().is_relative_to(root) or str(path) in files:
+            continue
+        files[str(path)] = path.read_bytes()
+        names.extend(
+            value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+            for value in vars(module).values()
+        )
+    return hashlib.sha256(b"".join(content for _, content in sorted(files.items()))).hexdigest()
 
 
 def play_on(

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import pickle
 import re
 import subprocess
 from collections.abc import Mapping
@@ -72,7 +73,8 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken file can fail in every way that a pickle can
-        reason = str(error).strip().split("\n")[0][:200]
+        is_pickle = isinstance(error, pickle.UnpicklingError)  # torch then advises to load it without care
+        reason = "not what torch.save writes of tensors" if is_pickle else str(error).strip().split("\n")[0][:200]
         raise CheckpointError(f"{path} is not a checkpoint or is broken ({reason}); use another file") from error
     if not isinstance(content, dict) or "format" not in content:
         raise CheckpointError(f"{path} is a torch file, but not a checkpoint of this project")

@@ -1,12 +1,12 @@
 """LearnedSolver: any model that maps views to logits, as a solver."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from minesweeper.board import HIDDEN
 from minesweeper.components import frontier_mask
@@ -73,10 +73,18 @@ class LearnedSolver(Solver):
         mines = np.broadcast_to(np.asarray(num_mines, np.int64), len(views)).copy()
         with autocast(self.device, self.precision):
             logits = self.model(torch.from_numpy(views).to(self.device), torch.from_numpy(mines).to(self.device))
+        check_logits(self.model, logits, views.shape)
         probabilities = torch.sigmoid(logits.double()).cpu().numpy()
         if self.cells == "frontier":
             probabilities = with_even_interior(probabilities, views, mines)
         return np.where(views == HIDDEN, probabilities.clip(_LEAST, 1 - _LEAST), np.nan)
+
+
+def check_logits(model: nn.Module, logits: Tensor, shape: Sequence[int]) -> None:
+    """ValueError unless there is a logit for each cell of the views, whose shape is given."""
+    if tuple(logits.shape) != tuple(shape):
+        name, got = type(model).__name__, list(logits.shape)
+        raise ValueError(f"{name} must give logits of the shape of its views, {list(shape)}, got {got}")
 
 
 def with_even_interior(

@@ -15,7 +15,7 @@ from minesweeper.components import frontier_mask
 from minesweeper.posterior import Posterior
 from minesweeper.solvers.base import choose_lowest
 from models.device import autocast
-from models.learned_solver import LearnedSolver, with_even_interior
+from models.learned_solver import LearnedSolver, check_logits, with_even_interior
 from models.planner import PlannerSolver
 from models.players import make_planner
 from models.ranks import Ranks
@@ -41,6 +41,15 @@ class MineTask(Task):
         self.teacher = None
         if cfg.target == "planner":
             self.teacher = make_planner({"ckpt": cfg.teacher, "endgame": _ENDGAME}, device)
+
+    def check_model(self, model: nn.Module) -> None:
+        """See `Task`; the logits of one empty board, as training shows it, must have its shape too."""
+        super().check_model(model)
+        views = torch.full((1, self.mode.rows, self.mode.cols), HIDDEN, dtype=torch.int8)
+        was_training = model.training
+        with torch.no_grad():
+            check_logits(model, model.eval()(views, torch.tensor([self.mode.mines])), views.shape)
+        model.train(was_training)
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:  # noqa: ARG002
         """See `Task`."""

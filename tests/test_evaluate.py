@@ -253,6 +253,17 @@ def test_analyses_are_added_to_their_files(saved, tmp_path):
     assert text[0] == results_table({key: result[key] for key in plain})
 
 
+def test_the_rule_of_given_boards_is_said(tmp_path):
+    file = tmp_path / "boards.txt"
+    file.write_text("*..\n...\n")
+    own = ("ckpt=[]", "solvers=[exact]", f"boards={file}", "first_cell=[1,2]")
+    for given, rule, guesses in (("null", "any", 2.0), ("any", "any", 2.0), ("safe", "safe", 1.0)):
+        result = evaluated(*own, f"first_click={given}")
+        assert result["mode"]["first_click"] == rule
+        assert f"first_click={rule}" in results_table(result)
+        assert result["rows"][0]["guesses"] <= guesses
+
+
 def test_one_analysis_alone_and_of_given_boards(tmp_path):
     """The corner wins the second game at once; in the first it leaves two cells with one mine."""
     file = tmp_path / "boards.txt"

@@ -75,6 +75,17 @@ def test_the_model_sees_the_view_and_the_number_of_mines_in_eval_mode():
     assert (training, has_grad, is_rough) == (False, False, False)
 
 
+@pytest.mark.parametrize("shape", [(2, 1, 2, 3), (2, 2), (2, 2, 1), (1, 2, 3)])
+def test_logits_of_another_shape(shape):
+    class Wrong(nn.Linear):
+        def forward(self, views, num_mines):  # noqa: ARG002
+            return torch.zeros(shape)
+
+    message = f"Wrong must give logits of the shape of its views, [2, 2, 3], got {list(shape)}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        LearnedSolver(Wrong(1, 1)).mine_probabilities(np.full((2, 2, 3), -2, np.int8), 1)
+
+
 def test_bf16_runs_the_model_under_autocast():
     model = FixedLogits([[0.0]])
     probabilities = LearnedSolver(model, precision="bf16").mine_probabilities(views_of("."), 1)

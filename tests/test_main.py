@@ -72,7 +72,7 @@ def test_the_mine_total_is_used(ask):
     assert (answer["interior"], answer["safest"], answer["safest_probability"]) == (0.0, [[0, 3], [1, 3]], 0.0)
     _, out, _ = ask(TWO_PAIRS, "--mines", "3")
     assert "1     0     1  50.0  mine" in out
-    assert "Interior (hidden cells beside no number): proved a mine each" in out
+    assert "Interior (hidden cells beside no number): proved a mine" in out
 
 
 def test_without_an_interior(ask):

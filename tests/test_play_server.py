@@ -144,7 +144,10 @@ def test_ctrl_c_ends_it_quietly_and_two_take_two_ports(tmp_path):
         other.send_signal(signal.SIGINT)
         for one in (process, other):
             assert one.wait(20) == 0
-            assert one.stdout.read().strip() in ("", "compiling kernels, once (about half a minute)...")
+            assert one.stdout.read().strip() in (
+                "",
+                "compiling kernels for the first time (half a minute to two)...",
+            )
 
 
 def test_a_host_for_others_comes_with_a_warning(tmp_path):

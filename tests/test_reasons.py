@@ -80,9 +80,9 @@ def test_a_proof_by_very_many_numbers_is_not_looked_for_forever():
 @pytest.mark.parametrize(
     ("solver", "view", "mines", "reason"),
     [
-        ("exact", "1..\n...", 2, "the safest guess: 33.3%"),
-        ("csp", "1..\n...", 2, "a random cell, as nothing is proved: 40.0%"),
-        ("random", "1..\n...", 2, "a random cell, as nothing is proved: 40.0%"),
+        ("exact", "1..\n...", 2, "the safest guess: 33.3% for a mine"),
+        ("csp", "1..\n...", 2, "a random cell, as nothing is proved: 40.0% for a mine"),
+        ("random", "1..\n...", 2, "a random cell, as nothing is proved: 40.0% for a mine"),
         ("exact", "1.", 1, "every hidden cell is a mine: there is nothing left to open"),
     ],
 )

@@ -1,6 +1,8 @@
 """Records of games in a file: kept as games end, gone on from, and never mixed with those of other games."""
 
+import importlib
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from tiny_training import composed
 
 import evaluate
 from minesweeper import MODES, make_solver, play_games, recordfile
-from minesweeper.recordfile import RecordFile, play_on
+from minesweeper.recordfile import RecordFile, code_digest, play_on
 
 SETTINGS = ("ckpt=[]", "mode=beginner", "games_alone=0", "batch=10", "threads=1")
 
@@ -115,7 +117,7 @@ def test_another_checkpoint_under_the_same_name_is_refused(tmp_path):
         (tmp_path / "planner.pt").write_bytes(content)
         cfg = composed("evaluate", *SETTINGS)
         cfg.solvers = [settings]
-        about = evaluate.games_depend_on(cfg, None)
+        about = evaluate.games_depend_on(cfg, {}, None)
         if content == b"one":
             RecordFile(tmp_path / "games.npz", about).write()
     with pytest.raises(ValueError, match=r"has games with sha256 of .*planner.pt="):
@@ -154,3 +156,48 @@ def test_a_while_passes_between_two_writes(tmp_path, monkeypatch):
     play_on(file, "it", 40, 10, play)
     assert seen == [False, False, 20, 20]
     assert len(np.load(file.path)["it"]) == 40
+
+
+SOLVER = """
+import numpy as np
+from minesweeper.solvers.base import Solver
+
+class Own(Solver):
+    name = "own"
+
+    def mine_probabilities(self, views, num_mines):
+        return np.where(views == -2, 0.5, np.nan)
+"""
+
+
+def test_only_the_code_of_a_solver_counts(tmp_path, monkeypatch):
+    """Its file, and those of what it uses; not those of other solvers."""
+    package = tmp_path / "minesweeper"
+    package.mkdir()
+    monkeypatch.setattr(recordfile, "__file__", str(package / "recordfile.py"))
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for text in (SOLVER, SOLVER, SOLVER.replace("0.5", "0.4")):
+        (tmp_path / "own_solver.py").write_text(text)
+        monkeypatch.delitem(sys.modules, "own_solver", raising=False)
+        digests.append(code_digest(importlib.import_module("own_solver").Own()))
+    assert digests[0] == digests[1] != digests[2]
+    monkeypatch.undo()
+    exact, knowledge, planner = (code_digest(make_solver(name)) for name in ("exact", "knowledge", "equalize"))
+    assert len({exact, knowledge, planner}) == 3
+    assert exact == code_digest(make_solver("exact", tie_break="corner"))  # settings are in the label
+    assert code_digest(play_games) != code_digest(make_solver)
+    assert code_digest(None) == code_digest("a builtin")
+
+
+def test_a_solver_that_was_edited_is_refused_and_the_others_go_on(tmp_path, monkeypatch):
+    path = tmp_path / "games.npz"
+    evaluated(path, "games=12", "solvers=[exact,random]")
+    digest = evaluate.code_digest
+    monkeypatch.setattr(
+        evaluate, "code_digest",
+        lambda *things: "another" if type(things[2]).__name__ == "RandomCellSolver" else digest(*things),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="has games with code of random="):
+        evaluated(path, "games=12", "solvers=[exact,random]")
+    evaluated(path, "games=20", "solvers=[exact]")

@@ -349,3 +349,15 @@ def test_known_mines_are_never_chosen():
         chosen, _ = make_solver(name).choose(views, 2, keys_of(1))
         assert not chosen[views == MINE].any()
         assert chosen.any()
+
+
+def test_probabilities_of_another_shape():
+    class Own(Solver):
+        name = "own"
+
+        def mine_probabilities(self, views, num_mines):  # noqa: ARG002
+            return np.full(views.shape[1:], 0.5)
+
+    message = "solver own: mine_probabilities must have the shape of the views, [2, 3, 4], got [3, 4]"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Own().choose(np.full((2, 3, 4), HIDDEN, np.int8), 3, keys_of(2))

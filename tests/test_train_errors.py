@@ -10,6 +10,8 @@ import pytest
 import torch
 from tiny_training import ROOT, TINY, TINY_CNN, train_tiny
 
+from models.cnn import CNN
+
 AT_LEAST_0, AT_LEAST_1 = "a number of at least 0", "an integer of at least 1"
 SHARE = "a number from 0 to 1"
 FIRST_CELLS = "random, corner, centre, solver or [row, col]"
@@ -163,3 +165,12 @@ def test_the_program_trains_and_then_refuses_the_folder(tmp_path, monkeypatch):
             runpy.run_path(command[0], run_name="__main__")
         assert caught.value.code.startswith(f"error: {message}")
         assert "\n" not in caught.value.code
+
+
+def test_a_model_with_logits_of_another_shape_is_refused_before_there_is_a_folder(tmp_path, monkeypatch):
+    forward = CNN.forward
+    monkeypatch.setattr(CNN, "forward", lambda self, views, num_mines: forward(self, views, num_mines)[:, None])
+    message = "CNN must give logits of the shape of its views, [1, 5, 5], got [1, 1, 5, 5]"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        train_tiny(tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -138,10 +138,10 @@ def _move(
     elif chance is not None:
         reason = f"the guess that most likely wins the game: {percent(highest)} for a mine, {percent(chance)} to win"
     elif entry.name in _BLIND:
-        reason = f"a random cell, as nothing is proved: {percent(highest)}"
+        reason = f"a random cell, as nothing is proved: {percent(highest)} for a mine"
     else:
         lowest = float(np.nanmin(probabilities))
-        reason = f"the safest guess: {percent(highest)}"
+        reason = f"the safest guess: {percent(highest)} for a mine"
         if highest > lowest + TIE_TOLERANCE:
             reason = f"a guess at {percent(highest)} that promises more than the safest one at {percent(lowest)}"
     return _as_move(cells, highest, is_guess, reason)

@@ -65,6 +65,11 @@ class Solver:
             The cells to reveal, bool [N, R, C], and whether the move is a guess, bool [N].
         """
         probabilities = self.mine_probabilities(views, num_mines)
+        if np.shape(probabilities) != views.shape:
+            raise ValueError(
+                f"solver {self.name}: mine_probabilities must have the shape of the views, {list(views.shape)}, "
+                f"got {list(np.shape(probabilities))}"
+            )
         return choose_lowest(probabilities, views, keys, self.guess_threshold, self.tie_break)
 
 
