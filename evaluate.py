@@ -3,7 +3,6 @@
 Settings: configs/evaluate.yaml, or `python evaluate.py --help`.
 """
 
-import hashlib
 import json
 import os
 import sys
@@ -22,11 +21,11 @@ from tqdm import tqdm
 
 from minesweeper import MODES, SOLVERS, Games, Mode, Solver, make_solver, play_games
 from minesweeper.arena import check_first_cell, first_cells, play_boards
-from minesweeper.boardfiles import GivenBoard, read_boards, write_boards
+from minesweeper.boardfiles import GivenBoard, boards_digest, read_boards, write_boards
 from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
 from minesweeper.calibration import Calibration
 from minesweeper.mode import preset_name
-from minesweeper.recordfile import RecordFile, code_digest, play_on
+from minesweeper.recordfile import RecordFile, play_on
 from minesweeper.regret import COLUMNS as REGRETS_ROW
 from minesweeper.regret import Regrets
 from minesweeper.seeds import checked_seed
@@ -36,7 +35,7 @@ from minesweeper.tables import append_csv, check_csv
 from models.checkpoint import bundled_checkpoints, git_commit, load_model
 from models.device import choose_device, choose_precision
 from models.learned_solver import LearnedSolver
-from models.players import make_player, trained_solver
+from models.players import games_depend_on, make_player, trained_solver
 from models.settings import check_choice, check_mode_is_named, check_number, check_path, make_mode
 
 CSV_MODE = ("rows", "cols", "mines", "first_click", "openings")
@@ -121,8 +120,12 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
         result["mode"]["first_click"] = rule
     file = None
     if cfg.records is not None:
-        common = {key: result[key] for key in ("mode", "boards", "first_cell", "seed")}
-        file = RecordFile(Path(cfg.records), common | games_depend_on(cfg, solvers, boards))
+        common = {key: result[key] for key in ("mode", "first_cell", "seed")}
+        common["boards"] = [boards_digest(boards), rule, cfg.openings] if boards else None
+        try:
+            file = RecordFile(Path(cfg.records), common)
+        except OSError as error:
+            raise ValueError(f"records={cfg.records} cannot be written: {error}") from error
     records, alone, analyses = play_all(cfg, solvers, play, num_games, file)
     exact = records.get("exact")
     return (
@@ -157,12 +160,18 @@ def play_all(
         for label, solver in solvers.items():
             bar.set_description(label)
             judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
-            known = file.of(label) if file else None
-            if known is None or len(known) < num_games:
+            known, keep = np.empty(0), None
+            if file:
+                known, keep = file.of(label, games_depend_on(solver, judge)), partial(file.add, label)
+            if len(known) < num_games:
                 play(solver, min(num_games, 100), batch=cfg.batch)  # compiles and allocates before the clock runs
-            bar.update(0 if known is None else min(len(known), num_games))
+            bar.update(min(len(known), num_games))
             in_pieces = partial(play, solver, batch=cfg.batch, judge=judge, progress=bar.update)
-            records[label] = play_on(file, label, num_games, num_games if cfg.boards else cfg.batch, in_pieces)
+            try:
+                records[label] = play_on(known, num_games, num_games if cfg.boards else cfg.batch, in_pieces, keep)
+            finally:
+                if file:
+                    file.write()
             if num_alone:
                 alone[label] = play(solver, num_alone, batch=1, progress=bar.update)
             if wanted:
@@ -172,20 +181,6 @@ def play_all(
                 for key, analysis in found.items():
                     analyses.setdefault(key, []).extend({"solver": label, **row} for row in analysis.rows())
     return records, alone, analyses
-
-
-def games_depend_on(cfg: DictConfig, solvers: dict[str, Solver], boards: Sequence[GivenBoard] | None) -> dict[str, Any]:
-    """What the games of solvers depend on beside the board and their own settings, for `RecordFile`."""
-    own = {key: cfg[key] for key in ("judge", "guess_threshold", "tie_break", "device", "precision")}
-    if boards:
-        digest = hashlib.sha256()
-        for given in boards:
-            digest.update(repr((given.mines.shape, given.first_cell)).encode() + given.mines.tobytes())
-        own |= {"boards_sha256": digest.hexdigest(), "openings": cfg.openings, "first_click": cfg.first_click}
-    for label, solver in solvers.items():
-        own[f"code of {label}"] = code_digest(play_games, play_boards, solver, getattr(solver, "model", None))
-    paths = listed(cfg.ckpt) + [entry.get("ckpt") for entry in listed(cfg.solvers) if isinstance(entry, dict)]
-    return own | {f"sha256 of {path}": hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths if path}
 
 
 def listed(setting: Any) -> list:
@@ -279,7 +274,7 @@ def main(cfg: DictConfig) -> None:
     except ValueError as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        kept = f"; the same command goes on from {cfg.records}" if cfg.records and Path(cfg.records).exists() else ""
+        kept = f"; the same command goes on after the batches that are in {cfg.records}" if cfg.records else ""
         print(f"stopped{kept}", file=sys.stderr)
         sys.exit(130)
     try:  # first the files, which must not hang on whether the table is read

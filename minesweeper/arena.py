@@ -19,6 +19,8 @@ from minesweeper.solvers.base import Solver
 FIRST_CELLS = ("random", "corner", "centre", "solver")
 _FIRST_CELL = -1  # the move number of `random_key` for a random first cell; the solver's choices have 1, 2, ...
 _FIELDS = [("won", "?"), ("guess_free", "?"), ("guesses", "i4"), ("moves", "i4"), ("seconds", "f8")]
+RECORD = np.dtype(_FIELDS)  # of a game
+JUDGED_RECORD = np.dtype([*_FIELDS, ("judged_guess_free", "?")])
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def play_boards(
 
 
 def _empty_records(num_games: int, judge: Solver | None) -> np.recarray:
-    return np.recarray(num_games, dtype=[*_FIELDS, ("judged_guess_free", "?")] if judge else _FIELDS)
+    return np.recarray(num_games, dtype=JUDGED_RECORD if judge else RECORD)
 
 
 def check_first_cell(first_cell: str | Sequence[int], mode: Mode, key: str = "first_cell") -> None:

@@ -7,8 +7,9 @@ Two formats, told apart by the first line of a file that is not blank:
                   format of the worlds of UC Irvine's course CS 171, where the last line is the bottom row.
 """
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,3 +116,11 @@ def _course_world(lines: list[str], first: int, bottom_row: str) -> GivenBoard:
     if mines[first_cell]:
         raise TextFormatError(f"the first tile {x} {y} is a mine", first + 2, 1)
     return GivenBoard(mines, first_cell)
+
+
+def boards_digest(boards: Sequence[GivenBoard]) -> str:
+    """SHA-256 of given boards, in their order."""
+    digest = hashlib.sha256()
+    for given in boards:
+        digest.update(repr((given.mines.shape, given.first_cell)).encode() + given.mines.tobytes())
+    return digest.hexdigest()

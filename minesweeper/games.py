@@ -161,7 +161,7 @@ class Games:
                 raise ValueError(f"a bool `which` must have shape [{self.num_games}], got {list(which.shape)}")
             slots = np.flatnonzero(which)
         else:
-            slots = np.unique(_integers("slots", which, self.num_games))
+            slots = np.unique(integers_below("slots", which, self.num_games))
         _restart(*self.arrays(), slots, self.mode.cells - self.mode.mines, self._stride)
 
     def state_dict(self) -> dict[str, NDArray]:
@@ -190,7 +190,7 @@ class Games:
         Raises:
             ValueError: a slot outside, or none.
         """
-        slots = _integers("slots", np.asarray(slots), self.num_games)
+        slots = integers_below("slots", np.asarray(slots), self.num_games)
         forks = Games(self.mode, len(slots), self.seed, stride=self._stride)
         for name in self._STATE:
             getattr(forks, name)[:] = getattr(self, name)[slots]
@@ -219,7 +219,7 @@ class Games:
         return np.uint64(self.seed), mode.mines, _CLEAR_RADIUS[mode.first_click], mode.openings
 
     def _checked_cells(self, name: str, cells: ArrayLike, limit: int) -> NDArray[np.int64]:
-        cells = _integers(f"{name}s", np.asarray(cells), limit)
+        cells = integers_below(f"{name}s", np.asarray(cells), limit)
         if cells.shape not in ((), (self.num_games,)):
             raise ValueError(f"{name}s must have shape [{self.num_games}], got {list(cells.shape)}")
         return np.ascontiguousarray(np.broadcast_to(cells, self.num_games))
@@ -243,7 +243,7 @@ def _checked_integer(name: str, value: int, low: int, high: int) -> int:
     return int(value)
 
 
-def _integers(name: str, values: NDArray, limit: int) -> NDArray[np.int64]:
+def integers_below(name: str, values: NDArray, limit: int) -> NDArray[np.int64]:
     """`values` as int64, each checked to be in 0..limit-1."""
     if values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers, got {values.dtype}")

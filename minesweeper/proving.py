@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from minesweeper.board import HIDDEN, MINE
 from minesweeper.counting import COUNTED
 from minesweeper.frontier import SAFE, decide, fill_field, make_boxes, neighbour_offsets, new_field, single_point
-from minesweeper.games import PLAYING, WON, Games, show_mines
+from minesweeper.games import PLAYING, WON, Games, integers_below, show_mines
 from minesweeper.kernels import kernel
 from minesweeper.posterior import MAX_STATES, Posterior, solve_boxes, write_probabilities
 
@@ -22,12 +22,16 @@ def open_proved(games: Games, slots: ArrayLike | None = None) -> Posterior:
 
     Returns:
         The posterior of each game, [N], as it then is; NaN, and not `exact`, for those that are over or not of `slots`.
+
+    Raises:
+        ValueError: slots that are no integers, or outside.
     """
     found = Posterior(
         np.full(games.views.shape, np.nan), np.full(games.num_games, np.nan), np.full(games.num_games, np.nan),
         np.zeros(games.num_games, np.bool_),
     )  # fmt: skip
-    which = np.arange(games.num_games) if slots is None else np.asarray(slots, np.int64)
+    given = np.arange(games.num_games) if slots is None else np.asarray(slots)
+    which = integers_below("slots", given, games.num_games) if given.size else np.empty(0, np.int64)
     which = which[games.status[which] == PLAYING]
     views, mines, status, moves, _, counts, _, safe_left = games.arrays()
     rules = games.mode.mines, games.mode.openings

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from minesweeper.arena import JUDGED_RECORD, RECORD
+
 _SECONDS_BETWEEN = 10.0
-_ABOUT = "about"
+_ABOUT, _SOLVERS = "about", "solvers"
+_NO_LABELS = (_ABOUT, "file", "allow_pickle")  # the last two are arguments of np.savez
 
 
 class RecordFile:
@@ -23,57 +26,122 @@ class RecordFile:
 
     Args:
         path: the file; it is read if it exists, and written now and then as games end.
-        about: what its games depend on, as JSON has it: the board, the seed and the like. The file may say more.
+        about: what all of its games depend on, as JSON has it: the board, the seed and the like.
 
     Raises:
         ValueError: another file, or games that differ in what they depend on.
+        OSError: it cannot be written.
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
-        self.path = path
+        self.path = path.resolve()  # a link stays one
         self.about = dict(about)
-        self._records: dict[str, np.ndarray] = {}
-        self._written = time.monotonic()
-        if path.is_file() and path.stat().st_size:
+        self._solvers: dict[str, Any] = {}
+        self._pieces: dict[str, list[np.ndarray]] = {}
+        self._stamp: tuple[int, ...] | None = None
+        if self.path.exists() and not self.path.is_file():
+            raise ValueError(f"{path} is no file for records")
+        if self.path.exists() and self.path.stat().st_size:
             self._read()
+        self._write()
 
     def _read(self) -> None:
+        self._stamp = self._stamp_now()
         try:
             with self.path.open("rb") as opened, np.load(opened) as file:
                 content = {name: file[name] for name in file.files}
             about = json.loads(str(content.pop(_ABOUT)))
-            fields = {name: records.dtype.names for name, records in content.items()}
+            self._solvers = dict(about.pop(_SOLVERS))
+            if set(about) != set(self.about) or set(self._solvers) != set(content):
+                raise ValueError("it says other things about its games")
+            for records in content.values():
+                if records.ndim != 1 or records.dtype not in (RECORD, JUDGED_RECORD):
+                    raise ValueError("its arrays are of another kind")
         except Exception as error:  # a broken file can fail in every way that a zip file can
             raise ValueError(f"{self.path} exists and holds no records of games; it is not overwritten") from error
-        if not all(fields.values()):
-            raise ValueError(f"{self.path} exists and holds no records of games; it is not overwritten")
-        for key, value in self.about.items():
-            if about.setdefault(key, value) != value:
+        self._must_be("", about, self.about)
+        self._pieces = {name: [records] for name, records in content.items()}
+
+    def _must_be(self, of: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        for key, value in given.items():
+            if known.get(key) != value:
                 raise ValueError(
-                    f"{self.path} has games with {key}={about[key]}, these have {key}={value}; give another file"
+                    f"{self.path} has games{of} with {key}={known.get(key)}, these have {key}={value}; "
+                    "give another file"
                 )
-        self.about = about
-        self._records = content
 
-    def of(self, label: str) -> np.ndarray | None:
-        """The records of a solver's games so far; None: it has none."""
-        return self._records.get(label)
+    def of(self, label: str, about: Mapping[str, Any]) -> np.ndarray:
+        """The records of a solver's games so far.
 
-    def put(self, label: str, records: np.ndarray) -> None:
-        """Takes over the records of a solver's games so far, and writes the file if the last time is a while ago."""
-        self._records[label] = records
+        Args:
+            about: what the games of this solver depend on, as JSON has it.
+
+        Raises:
+            ValueError: games that differ in that, or a label that cannot be kept.
+        """
+        if label in _NO_LABELS or label.endswith(".npy"):
+            raise ValueError(f"records cannot be kept under the label {label!r}; give that file another name")
+        self._must_be(f" of {label}", self._solvers.setdefault(label, dict(about)), about)
+        pieces = self._pieces.setdefault(label, [])
+        return np.concatenate(pieces) if pieces else np.empty(0, RECORD)
+
+    def add(self, label: str, records: np.ndarray) -> None:
+        """Takes the next records of a solver, and writes the file if the last time is a while ago."""
+        self._pieces[label].append(records)
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             self.write()
 
     def write(self) -> None:
-        """Writes the file; an older one stays until it is replaced."""
-        partial = self.path.with_name(self.path.name + ".partial")
-        with partial.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{_ABOUT: json.dumps(self.about)}, **self._records)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.path)
+        """Writes the file; where that fails, the games go on and it is said."""
+        try:
+            self._write()
+        except OSError as error:
+            print(f"error: records are not kept: {error}", file=sys.stderr)
+
+    def _write(self) -> None:
+        if self._stamp != self._stamp_now():
+            raise OSError(f"something else has written to {self.path}")
+        content = {label: np.concatenate(pieces) for label, pieces in self._pieces.items() if pieces}
+        about = self.about | {_SOLVERS: {label: self._solvers[label] for label in content}}
+        partial = self.path.with_name(f"{self.path.name}.{os.getpid()}.partial")
+        try:
+            with partial.open("wb") as file:
+                np.savez(file, allow_pickle=False, **{_ABOUT: json.dumps(about)}, **content)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path)
+        finally:
+            partial.unlink(missing_ok=True)
         self._written = time.monotonic()
+        self._stamp = self._stamp_now()
+
+    def _stamp_now(self) -> tuple[int, ...] | None:
+        """What tells one state of the file from another; None: there is none."""
+        if not self.path.exists():
+            return None
+        found = self.path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def play_on(
+    known: np.ndarray, num_games: int, piece: int, play: Callable[[int, int], np.recarray],
+    keep: Callable[[np.ndarray], object] | None = None,
+) -> np.recarray:  # fmt: skip
+    """The records of a solver's first `num_games` games, of which those `known` already are not played again.
+
+    Args:
+        known: the records of the first games.
+        piece: so many games are played at a time, and their records given to `keep`, if there is one.
+        play: (number of games, index of the first) -> their records.
+    """
+    done = min(len(known), num_games)
+    pieces = [known[:done]] if done else []
+    while done < num_games:
+        pieces.append(np.asarray(play(min(piece, num_games - done), done)))
+        if keep:
+            keep(pieces[-1])
+        done += len(pieces[-1])
+    return np.concatenate(pieces).view(np.recarray)
 
 
 def code_digest(*objects: object) -> str:
@@ -97,27 +165,3 @@ def code_digest(*objects: object) -> str:
             for value in vars(module).values()
         )
     return hashlib.sha256(b"".join(content for _, content in sorted(files.items()))).hexdigest()
-
-
-def play_on(
-    file: RecordFile | None, label: str, num_games: int, piece: int, play: Callable[[int, int], np.recarray]
-) -> np.recarray:
-    """The records of a solver's first `num_games` games, of which those in the file are not played again.
-
-    Args:
-        piece: after so many games they are put into the file.
-        play: (number of games, index of the first) -> their records.
-    """
-    known = file.of(label) if file else None
-    pieces = [] if known is None else [known[:num_games]]
-    try:
-        done = sum(map(len, pieces))
-        while done < num_games:
-            pieces.append(np.asarray(play(min(piece, num_games - done), done)))
-            done += len(pieces[-1])
-            if file:
-                file.put(label, np.concatenate(pieces))
-    finally:
-        if file:
-            file.write()
-    return np.concatenate(pieces).view(np.recarray)

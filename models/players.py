@@ -1,5 +1,6 @@
 """Solvers that play by a trained network, from checkpoints and from settings."""
 
+import hashlib
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from minesweeper import SOLVERS, Solver, make_solver
+from minesweeper import SOLVERS, Solver, make_solver, play_games
+from minesweeper.recordfile import code_digest
 from models.checkpoint import BUNDLED, CheckpointError, load_model
 from models.learned_solver import LearnedSolver
 from models.planner import PlannerSolver
@@ -61,3 +63,17 @@ def make_planner(settings: Mapping[str, Any], device: torch.device) -> PlannerSo
     if content["config"].get("task") != PlannerSolver.name:
         raise CheckpointError(f"{path} is no planner; train one with `python train.py task=planner mode=beginner`")
     return PlannerSolver.trained(model.to(device), content["config"], **own)
+
+
+def games_depend_on(solver: Solver, judge: Solver | None) -> dict[str, Any]:
+    """What a solver's games depend on beside the board and the settings in its label, for `RecordFile`."""
+    own: dict[str, Any] = {"code": code_digest(play_games, solver, getattr(solver, "model", None))}
+    if isinstance(model := getattr(solver, "model", None), nn.Module):
+        digest = hashlib.sha256()
+        for name, values in model.state_dict().items():
+            digest.update(name.encode() + values.cpu().numpy().tobytes())
+        own |= {"weights": digest.hexdigest(), "device": next(model.parameters()).device.type}
+    if isinstance(solver, LearnedSolver):
+        own |= {key: getattr(solver, key) for key in ("guess_threshold", "tie_break", "precision")}
+        own["judge"] = judge is not None
+    return own

@@ -149,7 +149,16 @@ def test_a_fork_that_is_played_out_ends_as_its_game():
     np.testing.assert_array_equal(games.views, forks.views)
 
 
-@pytest.mark.parametrize("slots", [[60], [-1], [0.5]])
+@pytest.mark.parametrize("slots", [[60], [-1], [0.5], [True, False]])
 def test_slots_that_are_none(slots):
-    with pytest.raises(ValueError, match="slots must be"):
-        begun().fork(slots)
+    games = begun()
+    for use in (games.fork, lambda own: open_proved(games, own)):
+        with pytest.raises(ValueError, match="slots must be"):
+            use(slots)
+
+
+def test_no_slots_at_all():
+    games = begun()
+    before = games.views.copy()
+    assert not open_proved(games, []).exact.any()
+    np.testing.assert_array_equal(games.views, before)

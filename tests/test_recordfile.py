@@ -2,15 +2,21 @@
 
 import importlib
 import json
+import os
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from tiny_training import composed
 
 import evaluate
 from minesweeper import MODES, make_solver, play_games, recordfile
+from minesweeper.arena import RECORD
 from minesweeper.recordfile import RecordFile, code_digest, play_on
+from models import players
+from models.checkpoint import build_model, save_checkpoint
 
 SETTINGS = ("ckpt=[]", "mode=beginner", "games_alone=0", "batch=10", "threads=1")
 
@@ -21,6 +27,22 @@ def evaluated(path, *overrides):
 
 def without_times(rows):
     return [{key: value for key, value in row.items() if not key.startswith("ms_")} for row in rows]
+
+
+@pytest.fixture
+def network(tmp_path):
+    """Writes a checkpoint of a small random network and returns its path."""
+
+    def save(seed=0):
+        model = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
+        mode = {"rows": 9, "cols": 9, "mines": 10, "first_click": "safe", "openings": True}
+        torch.manual_seed(seed)
+        weights = build_model(model).state_dict()
+        config = {"mode": mode, "model": model, "guess_threshold": 0.01}
+        save_checkpoint(tmp_path / "beginner_tiny.pt", {"config": config, "averaged": weights})
+        return tmp_path / "beginner_tiny.pt"
+
+    return save
 
 
 @pytest.fixture
@@ -89,7 +111,7 @@ def test_given_boards_are_kept_a_solver_at_a_time(tmp_path):
     again = evaluate.evaluate(composed("evaluate", *own, f"boards={boards}"))
     assert first["rows"] == again["rows"]  # the times too: nothing was played
     boards.write_text("*..\n...\n\n..\n.*\n")
-    with pytest.raises(ValueError, match=r"^.*games.npz has games with boards_sha256="):
+    with pytest.raises(ValueError, match=r"^.*games.npz has games with boards="):
         evaluate.evaluate(composed("evaluate", *own, f"boards={boards}"))
 
 
@@ -99,38 +121,36 @@ def test_given_boards_are_kept_a_solver_at_a_time(tmp_path):
         ("seed=1", r"games.npz has games with seed=0, these have seed=1; give another file$"),
         ("first_cell=centre", "first_cell=corner, these have first_cell=centre"),
         ("mode=expert", "these have mode="),
-        ("judge=false", "judge=True"),
+        ("first_click=zero", "these have mode="),
+        ("judge=false", "has games of .*beginner_tiny.pt with judge=True, these have judge=False"),
+        ("guess_threshold=0.2", "with guess_threshold=0.01, these have guess_threshold=0.2"),
+        ("tie_break=corner", "with tie_break=random, these have tie_break=corner"),
     ],
 )
-def test_other_games_are_refused_and_the_file_stays(tmp_path, override, message):
+def test_other_games_are_refused_and_the_file_stays(tmp_path, network, override, message):
     path = tmp_path / "games.npz"
-    evaluated(path, "games=3", "solvers=[exact]")
-    before = path.read_bytes()
+    own = (f"ckpt={network()}", "games=3", "solvers=[exact]", "precision=float32", "device=cpu")
+    evaluated(path, *own)
+    before = np.load(path)["exact"].tolist()
     with pytest.raises(ValueError, match=message):
-        evaluated(path, "games=3", "solvers=[exact]", override)
-    assert path.read_bytes() == before
+        evaluated(path, *own, override)
+    assert np.load(path)["exact"].tolist() == before
+    evaluated(path, "games=3", "solvers=[exact]", "judge=false", "tie_break=corner")  # of learned solvers alone
 
 
-def test_another_checkpoint_under_the_same_name_is_refused(tmp_path):
-    settings = {"name": "planner", "ckpt": str(tmp_path / "planner.pt")}
-    for content in (b"one", b"two"):
-        (tmp_path / "planner.pt").write_bytes(content)
-        cfg = composed("evaluate", *SETTINGS)
-        cfg.solvers = [settings]
-        about = evaluate.games_depend_on(cfg, {}, None)
-        if content == b"one":
-            RecordFile(tmp_path / "games.npz", about).write()
-    with pytest.raises(ValueError, match=r"has games with sha256 of .*planner.pt="):
-        RecordFile(tmp_path / "games.npz", about)
+def test_other_weights_under_the_same_name_are_refused(tmp_path, network, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "games.npz"
+    evaluated(path, f"ckpt={network(seed=0)}", "games=3", "solvers=[]")
+    network(seed=1)
+    with pytest.raises(ValueError, match=r"games.npz has games of beginner_tiny.pt with weights="):
+        evaluated(path, "ckpt=./beginner_tiny.pt", "games=3", "solvers=[]")
 
 
 @pytest.mark.parametrize("content", [b"no archive", b"PK\x03\x04 half of one"])
 def test_a_file_of_another_kind_is_not_overwritten(tmp_path, content):
     path = tmp_path / "games.npz"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="holds no records of games; it is not overwritten"):
-        evaluated(path, "games=3", "solvers=[exact]")
-    np.savez(path, about=json.dumps({}), other=np.zeros(3))
     with pytest.raises(ValueError, match="holds no records of games; it is not overwritten"):
         evaluated(path, "games=3", "solvers=[exact]")
 
@@ -142,6 +162,50 @@ def test_where_it_cannot_be_written(tmp_path):
         evaluated(tmp_path / "games.npz", "games=3", f"out={tmp_path / 'games.npz'}")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"about": json.dumps({"solvers": {"it": {}}}), "it": np.zeros(3)},
+        {"about": json.dumps({"solvers": {"it": {}}}), "it": np.zeros((3, 1), RECORD)},
+        {"about": json.dumps({"solvers": {"it": {}}}), "it": np.zeros(3, RECORD.descr[:-1])},
+        {"about": json.dumps({"solvers": {}}), "it": np.zeros(3, RECORD)},
+        {"about": json.dumps({"solvers": {"it": {}}, "more": 1}), "it": np.zeros(3, RECORD)},
+        {"about": json.dumps([1]), "it": np.zeros(3, RECORD)},
+        {"it": np.zeros(3, RECORD)},
+    ],
+)
+def test_archives_of_other_things(tmp_path, content):
+    path = tmp_path / "games.npz"
+    np.savez(path, **content)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="holds no records of games; it is not overwritten"):
+        RecordFile(path, {})
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_file_and_links(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match=r"pipe is no file for records$"):
+        RecordFile(tmp_path / "pipe", {})
+    (tmp_path / "link.npz").symlink_to(tmp_path / "games.npz")
+    RecordFile(tmp_path / "link.npz", {})
+    assert (tmp_path / "link.npz").is_symlink()
+    assert (tmp_path / "games.npz").is_file()
+    (tmp_path / "lost.npz").symlink_to(tmp_path / "missing" / "games.npz")
+    with pytest.raises(ValueError, match=r"records=.*lost.npz cannot be written: .*No such file"):
+        evaluated(tmp_path / "lost.npz", "games=3")
+
+
+@pytest.mark.parametrize("label", ["about", "file", "allow_pickle", "x.npy"])
+def test_labels_that_cannot_be_kept(tmp_path, label):
+    with pytest.raises(ValueError, match=f"cannot be kept under the label '{label}'"):
+        RecordFile(tmp_path / "games.npz", {}).of(label, {})
+
+
+def played(count, first):
+    return play_games(make_solver("exact"), MODES["beginner"], count, first_index=first)
+
+
 def test_a_while_passes_between_two_writes(tmp_path, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(recordfile.time, "monotonic", lambda: now[0])
@@ -150,12 +214,39 @@ def test_a_while_passes_between_two_writes(tmp_path, monkeypatch):
 
     def play(count, first):
         now[0] += 6
-        seen.append(file.path.exists() and len(np.load(file.path)["it"]))
-        return play_games(make_solver("exact"), MODES["beginner"], count, first_index=first)
+        with np.load(file.path) as kept:
+            seen.append(len(kept["it"]) if "it" in kept.files else 0)
+        return played(count, first)
 
-    play_on(file, "it", 40, 10, play)
-    assert seen == [False, False, 20, 20]
+    play_on(file.of("it", {}), 40, 10, play, partial(file.add, "it"))
+    assert seen == [0, 0, 20, 20]
+    file.write()
     assert len(np.load(file.path)["it"]) == 40
+
+
+def test_games_go_on_where_records_can_no_longer_be_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(recordfile, "_SECONDS_BETWEEN", 0.0)
+    file = RecordFile(tmp_path / "games.npz", {})
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(recordfile.np, "savez", full)
+    records = play_on(file.of("it", {}), 20, 10, played, partial(file.add, "it"))
+    assert len(records) == 20
+    assert capsys.readouterr().err.count("error: records are not kept: [Errno 28] No space left on device") == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["games.npz"]
+
+
+def test_another_program_that_writes_to_the_file_is_left_alone(tmp_path, capsys):
+    path = tmp_path / "games.npz"
+    first = RecordFile(path, {})
+    second = RecordFile(path, {})
+    for file, count in ((second, 10), (first, 5)):
+        play_on(file.of("it", {}), count, 5, played, partial(file.add, "it"))
+        file.write()
+    assert "records are not kept: something else has written to" in capsys.readouterr().err
+    assert len(np.load(path)["it"]) == 10
 
 
 SOLVER = """
@@ -193,11 +284,12 @@ def test_only_the_code_of_a_solver_counts(tmp_path, monkeypatch):
 def test_a_solver_that_was_edited_is_refused_and_the_others_go_on(tmp_path, monkeypatch):
     path = tmp_path / "games.npz"
     evaluated(path, "games=12", "solvers=[exact,random]")
-    digest = evaluate.code_digest
-    monkeypatch.setattr(
-        evaluate, "code_digest",
-        lambda *things: "another" if type(things[2]).__name__ == "RandomCellSolver" else digest(*things),
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="has games with code of random="):
+    digest = players.code_digest
+
+    def edited(*things):
+        return "another" if type(things[1]).__name__ == "RandomCellSolver" else digest(*things)
+
+    monkeypatch.setattr(players, "code_digest", edited)
+    with pytest.raises(ValueError, match="has games of random with code="):
         evaluated(path, "games=12", "solvers=[exact,random]")
     evaluated(path, "games=20", "solvers=[exact]")

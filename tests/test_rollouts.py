@@ -108,6 +108,12 @@ def test_a_proved_mine_cannot_be_tried():
         rollout_values(views[one], mines[one], posterior.of(one), np.array([[cell]]), 3)
 
 
+def test_no_cell_at_all():
+    views, mines, posterior = guesses(MODES["beginner"], 20)
+    few = np.arange(2)
+    assert np.isnan(rollout_values(views[:2], mines[:2], posterior.of(few), np.full((2, 3), -1), 4)).all()
+
+
 def test_many_rollouts_are_made_in_parts(monkeypatch):
     """Each part draws layouts of its own; the mean is that of all."""
     views, mines, posterior = guesses(MODES["beginner"], 20)
