@@ -103,7 +103,7 @@ def single_point(field, width, need, unknown, stack):
     return -1
 
 
-@kernel
+@kernel(forceinline=True)  # it is the heart of the hottest loop
 def decide(cell, decision, field, offsets, need, unknown, stack, size):
     """Writes `SAFE` or `MINE` for an undecided cell, and tells the clues around it.
 

@@ -45,10 +45,10 @@ class MineTask(Task):
     def check_model(self, model: nn.Module) -> None:
         """See `Task`; the logits of one empty board, as training shows it, must have its shape too."""
         super().check_model(model)
-        views = torch.full((1, self.mode.rows, self.mode.cols), HIDDEN, dtype=torch.int8)
-        was_training = model.training
+        mode, was_training = self.pools[0].mode, model.training
+        views = torch.full((1, mode.rows, mode.cols), HIDDEN, dtype=torch.int8)
         with torch.no_grad():
-            check_logits(model, model.eval()(views, torch.tensor([self.mode.mines])), views.shape)
+            check_logits(model, model.eval()(views, torch.tensor([mode.mines])), views.shape)
         model.train(was_training)
 
     def batch(self, model: nn.Module, averaged: nn.Module, step: int) -> Batch:  # noqa: ARG002
