@@ -128,13 +128,8 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
             raise ValueError(f"records={cfg.records} cannot be written: {error}") from error
     records, alone, analyses = play_all(cfg, solvers, play, num_games, file)
     exact = records.get("exact")
-    return (
-        result
-        | {
-            "rows": [summarise(label, records[label], alone.get(label), exact) for label in solvers],
-        }
-        | analyses
-    )
+    rows = [summarise(label, records[label], alone.get(label), exact) for label in solvers]
+    return result | {"rows": rows} | analyses
 
 
 def play_all(
@@ -156,19 +151,24 @@ def play_all(
     records, alone = {}, {}
     analyses: dict[str, Any] = {"games_analysed": num_analysed} if wanted else {}
     total = (num_games + num_alone + num_analysed) * len(solvers)
+    judges = {
+        label: make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
+        for label, solver in solvers.items()
+    }
+    known = {  # all of them first: what is refused must not be found after hours
+        label: file.of(label, games_depend_on(solver, judges[label])) if file else np.empty(0)
+        for label, solver in solvers.items()
+    }
     with tqdm(total=total, unit="game", leave=False, disable=None) as bar:
         for label, solver in solvers.items():
             bar.set_description(label)
-            judge = make_solver("exact") if cfg.judge and isinstance(solver, LearnedSolver) else None
-            known, keep = np.empty(0), None
-            if file:
-                known, keep = file.of(label, games_depend_on(solver, judge)), partial(file.add, label)
-            if len(known) < num_games:
+            if len(known[label]) < num_games:
                 play(solver, min(num_games, 100), batch=cfg.batch)  # compiles and allocates before the clock runs
-            bar.update(min(len(known), num_games))
-            in_pieces = partial(play, solver, batch=cfg.batch, judge=judge, progress=bar.update)
+            bar.update(min(len(known[label]), num_games))
+            pieces = partial(play, solver, batch=cfg.batch, judge=judges[label], progress=bar.update)
+            keep = partial(file.add, label) if file else None
             try:
-                records[label] = play_on(known, num_games, num_games if cfg.boards else cfg.batch, in_pieces, keep)
+                records[label] = play_on(known[label], num_games, num_games if cfg.boards else cfg.batch, pieces, keep)
             finally:
                 if file:
                     file.write()

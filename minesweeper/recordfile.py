@@ -44,6 +44,7 @@ class RecordFile:
         if self.path.exists() and self.path.stat().st_size:
             self._read()
         self._write()
+        self._written = time.monotonic()
 
     def _read(self) -> None:
         self._stamp = self._stamp_now()
@@ -97,6 +98,7 @@ class RecordFile:
             self._write()
         except OSError as error:
             print(f"error: records are not kept: {error}", file=sys.stderr)
+        self._written = time.monotonic()
 
     def _write(self) -> None:
         if self._stamp != self._stamp_now():
@@ -112,7 +114,6 @@ class RecordFile:
             partial.replace(self.path)
         finally:
             partial.unlink(missing_ok=True)
-        self._written = time.monotonic()
         self._stamp = self._stamp_now()
 
     def _stamp_now(self) -> tuple[int, ...] | None:

@@ -291,5 +291,6 @@ def test_a_solver_that_was_edited_is_refused_and_the_others_go_on(tmp_path, monk
 
     monkeypatch.setattr(players, "code_digest", edited)
     with pytest.raises(ValueError, match="has games of random with code="):
-        evaluated(path, "games=12", "solvers=[exact,random]")
+        evaluated(path, "games=30", "solvers=[exact,random]")
+    assert len(np.load(path)["exact"]) == 12  # nothing was played before it was found
     evaluated(path, "games=20", "solvers=[exact]")
