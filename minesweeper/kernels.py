@@ -7,7 +7,9 @@ calls. So the code is stored under a digest of all files with kernels: after an 
 import functools
 import hashlib
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +32,22 @@ kernel: Any = functools.partial(numba.njit, cache=True, nogil=True, error_model=
 
 
 class _Announcement(event.Listener):
-    """Says once, on standard error, that the wait is a compiler and not a hang. Kernels on disk cause no event."""
+    """Says once, on standard error, that the wait is a compiler and not a hang. Kernels on disk cause no event.
+
+    A Ctrl-C in the midst of it would be lost in the compiler, or break it; so it waits for the end.
+    """
 
     said = False
     compiled = 0
+    depth = 0  # a kernel that calls others compiles them on the way
+    is_stopped = False
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002 - the signature is Numba's
         self.compiled += 1
+        self.depth += 1
+        is_main = threading.current_thread() is threading.main_thread()
+        if self.depth == 1 and is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self.stop)
         if not self.said and not os.environ.get("MINESWEEPER_QUIET"):
             self.said = True
             print(
@@ -45,8 +56,20 @@ class _Announcement(event.Listener):
                 flush=True,
             )
 
-    def on_end(self, event: Any) -> None:
-        pass
+    def on_end(self, event: Any) -> None:  # noqa: ARG002
+        self.depth -= 1
+        if self.depth == 0 and threading.current_thread() is threading.main_thread():
+            if signal.getsignal(signal.SIGINT) == self.stop:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self.is_stopped:
+                self.is_stopped = False
+                raise KeyboardInterrupt
+
+    def stop(self, *_: Any) -> None:
+        """Notes a Ctrl-C; a second one is not waited with."""
+        self.is_stopped = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        print("stopping when this is compiled; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
 
 _announcement = _Announcement()
