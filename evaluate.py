@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
 from minesweeper import MODES, SOLVERS, Games, Mode, Solver, make_solver, play_games
-from minesweeper.arena import check_first_cell, first_cells, play_boards
+from minesweeper.arena import check_first_cell, check_given_first_click, first_cells, play_boards
 from minesweeper.boardfiles import GivenBoard, boards_digest, read_boards, write_boards
 from minesweeper.calibration import COLUMNS as CALIBRATION_ROW
 from minesweeper.calibration import Calibration
@@ -88,8 +88,10 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
     boards = None if cfg.boards is None else read_boards(cfg.boards, cfg.bottom_row)
     if boards and cfg.get("mode") is not None:
         raise ValueError("boards= and mode= exclude each other: given boards have their own size and mines")
+    if boards and cfg.first_click is not None:
+        check_given_first_click(cfg.first_click)
     mode, solvers = make_players(cfg, given_mode(boards, cfg.openings) if boards else None)
-    if mode and not boards and cfg.first_click is not None:
+    if mode and cfg.first_click is not None:
         mode = replace(mode, first_click=cfg.first_click)
     num_games = len(boards) if boards else cfg.games
     if mode:
@@ -116,8 +118,6 @@ def evaluate(cfg: DictConfig) -> dict[str, Any]:
         "command": " ".join(["python", *sys.argv]),
         "commit": git_commit(),
     }
-    if boards and mode:
-        result["mode"]["first_click"] = rule
     file = None
     if cfg.records is not None:
         common = {key: result[key] for key in ("mode", "first_cell", "seed")}

@@ -133,8 +133,7 @@ def play_boards(
     Raises:
         ValueError: another `first_click`, or "safe" and a first cell that is a mine.
     """
-    if first_click not in ("any", "safe"):
-        raise ValueError(f"first_click of given boards must be one of any, safe, got {first_click!r}")
+    check_given_first_click(first_click)
     records = _empty_records(len(boards), judge)
     groups: dict[tuple, list[int]] = {}
     for index, (mines, tile) in enumerate(boards):
@@ -158,6 +157,12 @@ def play_boards(
             promised = has_tile or (first_click == "safe" and opening is not None)
             records[part] = _play(solver, games, opening, promised, judge, progress, observers)
     return records
+
+
+def check_given_first_click(first_click: str) -> None:
+    """ValueError unless given boards can be played by this rule."""
+    if first_click not in ("any", "safe"):
+        raise ValueError(f"first_click of given boards must be one of any, safe, got {first_click!r}")
 
 
 def _empty_records(num_games: int, judge: Solver | None) -> np.recarray:

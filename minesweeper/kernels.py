@@ -50,11 +50,7 @@ class _Announcement(event.Listener):
             signal.signal(signal.SIGINT, self.stop)
         if not self.said and not os.environ.get("MINESWEEPER_QUIET"):
             self.said = True
-            print(
-                "compiling kernels for the first time (half a minute to two)...",
-                file=sys.stderr,
-                flush=True,
-            )
+            print("compiling kernels for the first time (half a minute to two)...", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
         self.depth -= 1

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minesweeper.arena import JUDGED_RECORD, RECORD
+from minesweeper.wholefile import replacing
 
 _SECONDS_BETWEEN = 10.0
 _ABOUT, _SOLVERS = "about", "solvers"
@@ -105,15 +106,8 @@ class RecordFile:
             raise OSError(f"something else has written to {self.path}")
         content = {label: np.concatenate(pieces) for label, pieces in self._pieces.items() if pieces}
         about = self.about | {_SOLVERS: {label: self._solvers[label] for label in content}}
-        partial = self.path.with_name(f"{self.path.name}.{os.getpid()}.partial")
-        try:
-            with partial.open("wb") as file:
-                np.savez(file, allow_pickle=False, **{_ABOUT: json.dumps(about)}, **content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(self.path, f".{os.getpid()}.partial") as file:
+            np.savez(file, allow_pickle=False, **{_ABOUT: json.dumps(about)}, **content)
         self._stamp = self._stamp_now()
 
     def _stamp_now(self) -> tuple[int, ...] | None:

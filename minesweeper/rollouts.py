@@ -67,10 +67,10 @@ def _same_mines(
     views: NDArray[np.int8], num_mines: int, cells: NDArray[np.int64], count: int, number: int
 ) -> NDArray[np.float64]:
     """The mean chance to win once each cell is opened and safe, [N, K], where all boards have as many mines."""
-    seeds = np.array([_seed(view, number) for view in views], np.uint64)
     values = np.full(cells.shape, np.nan)
     if (cells < 0).all():
         return values
+    seeds = np.array([_seed(view, number) for view in views], np.uint64)
     try:
         layouts = sample_layouts(views, num_mines, count, seeds, max_states=_MOST_STATES)  # [N, count, R, C]
     except StateBudgetError:

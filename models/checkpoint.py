@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import os
 import pickle
 import re
 import subprocess
@@ -12,6 +11,8 @@ from typing import Any
 
 import torch
 from torch import nn
+
+from minesweeper.wholefile import replacing
 
 FORMAT = 1
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,12 +50,8 @@ def build_model(config: Mapping[str, Any]) -> nn.Module:
 
 def save_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
     """Writes `content` (tensors and plain values) with format and commit; an older file stays until it is replaced."""
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
+    with replacing(path) as file:
         torch.save({"format": FORMAT, "commit": git_commit(), **content}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def load_checkpoint(path: str | Path) -> dict[str, Any]:

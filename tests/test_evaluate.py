@@ -13,7 +13,7 @@ import pytest
 import torch
 from observing import observed
 from omegaconf import OmegaConf
-from tiny_training import CONFIGS, ROOT, composed, program
+from tiny_training import CONFIGS, ROOT, composed, program, save_small
 
 import evaluate
 from minesweeper import SOLVERS, make_solver, play_games
@@ -21,9 +21,7 @@ from minesweeper.calibration import Calibration
 from minesweeper.regret import Regrets
 from minesweeper.summary import rate, results_table, summarise
 from models import checkpoint
-from models.checkpoint import build_model, save_checkpoint
 
-MODEL = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
 SMALL = {"rows": 4, "cols": 5, "mines": 4, "first_click": "safe", "openings": True}
 FEW = ("threads=1", "games=20", "games_alone=2", "device=cpu", "precision=float32")
 FIRST_CELLS = "random, corner, centre, solver or [row, col]"
@@ -47,12 +45,7 @@ def saved(tmp_path):
     """Writes a checkpoint of a small random network and returns its path."""
 
     def save(name="small.pt", mode=SMALL, guess_threshold=0.05, seed=0):
-        torch.manual_seed(seed)
-        config = {"mode": mode, "model": MODEL, "guess_threshold": guess_threshold}
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        save_checkpoint(path, {"config": config, "averaged": build_model(MODEL).state_dict()})
-        return path
+        return save_small(tmp_path / name, mode, guess_threshold, seed)
 
     return save
 

@@ -8,16 +8,15 @@ from functools import partial
 
 import numpy as np
 import pytest
-import torch
-from tiny_training import composed
+from tiny_training import composed, save_small
 
 import evaluate
 from minesweeper import MODES, make_solver, play_games, recordfile
 from minesweeper.arena import RECORD
 from minesweeper.recordfile import RecordFile, code_digest, play_on
 from models import players
-from models.checkpoint import build_model, save_checkpoint
 
+BEGINNER = {"rows": 9, "cols": 9, "mines": 10, "first_click": "safe", "openings": True}
 SETTINGS = ("ckpt=[]", "mode=beginner", "games_alone=0", "batch=10", "threads=1")
 
 
@@ -34,13 +33,7 @@ def network(tmp_path):
     """Writes a checkpoint of a small random network and returns its path."""
 
     def save(seed=0):
-        model = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
-        mode = {"rows": 9, "cols": 9, "mines": 10, "first_click": "safe", "openings": True}
-        torch.manual_seed(seed)
-        weights = build_model(model).state_dict()
-        config = {"mode": mode, "model": model, "guess_threshold": 0.01}
-        save_checkpoint(tmp_path / "beginner_tiny.pt", {"config": config, "averaged": weights})
-        return tmp_path / "beginner_tiny.pt"
+        return save_small(tmp_path / "beginner_tiny.pt", BEGINNER, guess_threshold=0.01, seed=seed)
 
     return save
 
@@ -70,7 +63,7 @@ def test_the_file_holds_what_was_played(tmp_path):
     with np.load(path) as file:
         assert file.files == ["about", "exact", "random"]
         about = json.loads(str(file["about"]))
-        assert about["mode"] == {"rows": 9, "cols": 9, "mines": 10, "first_click": "safe", "openings": True}
+        assert about["mode"] == BEGINNER
         assert (about["seed"], about["first_cell"]) == (4, "corner")
         expected = play_games(make_solver("exact"), MODES["beginner"], 25, 4, "corner")
         for name in ("won", "guess_free", "guesses", "moves"):

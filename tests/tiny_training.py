@@ -4,6 +4,7 @@ import logging
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from hydra import compose, initialize_config_dir
@@ -11,6 +12,7 @@ from omegaconf import DictConfig
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train
+from models.checkpoint import build_model, save_checkpoint
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = ROOT / "configs"
@@ -19,6 +21,7 @@ TINY = (
     "log_steps=2", "threads=1", "precision=float32", "device=cpu",
 )  # fmt: skip
 TINY_CNN = ("model=cnn", "model.width=4", "model.depth=3")  # 665 parameters
+SMALL_MODEL = {"_target_": "models.cnn.CNN", "width": 4, "depth": 3, "kernel": 3}
 TINY_MLP = ("model=mlp", "model.hidden=[8]")
 
 
@@ -51,6 +54,15 @@ def trained(cfg: DictConfig, overrides: list[str] | None = None) -> Path:
         root.handlers = handlers
         root.setLevel(level)
         torch.set_num_threads(threads)
+
+
+def save_small(path: Path, mode: dict[str, Any], guess_threshold: float = 0.05, seed: int = 0) -> Path:
+    """Writes the checkpoint of a small random network that would have been trained for a mode; returns its path."""
+    torch.manual_seed(seed)
+    config = {"mode": mode, "model": SMALL_MODEL, "guess_threshold": guess_threshold}
+    path.parent.mkdir(exist_ok=True)
+    save_checkpoint(path, {"config": config, "averaged": build_model(SMALL_MODEL).state_dict()})
+    return path
 
 
 def program(name: str, *arguments: str) -> None:
